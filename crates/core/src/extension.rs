@@ -1,0 +1,13 @@
+//! The names of our own extensions. They are names; nothing is fetched from them.
+
+/// A task that was handed over to another agent, and the context that goes with it.
+pub const HANDOFF: &str = "urn:chancery:ext/handoff/v1";
+
+/// Calls to other agents on the way to a result.
+pub const DELEGATION: &str = "urn:chancery:ext/delegation/v1";
+
+/// How far a task may reach.
+pub const SCOPE: &str = "urn:chancery:ext/scope/v1";
+
+/// JSON schemas of a skill's input and output.
+pub const SKILL_SCHEMA: &str = "urn:chancery:ext/skill-schema/v1";
