@@ -1,1 +1,3 @@
 //! The dialects.
+
+pub mod proto;
