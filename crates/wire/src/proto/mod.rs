@@ -26,10 +26,7 @@
 
 /// The package `lf.a2a.v1`: A2A v1.0.
 pub mod lf_a2a_v1 {
-    #![allow(
-        missing_docs,
-        reason = "generated; the .proto file describes the fields"
-    )]
+    #![allow(missing_docs, reason = "generated; the .proto file describes the fields")]
     #![allow(clippy::all, reason = "generated")]
 
     /// The descriptor of the service and of all it refers to, for server reflection.
@@ -40,10 +37,7 @@ pub mod lf_a2a_v1 {
 
 /// The package `a2a.v1`: A2A v0.3.
 pub mod a2a_v1 {
-    #![allow(
-        missing_docs,
-        reason = "generated; the .proto file describes the fields"
-    )]
+    #![allow(missing_docs, reason = "generated; the .proto file describes the fields")]
     #![allow(clippy::all, reason = "generated")]
 
     /// The descriptor of the service and of all it refers to, for server reflection.
@@ -54,10 +48,7 @@ pub mod a2a_v1 {
 
 /// The package `google.rpc`: how gRPC carries errors.
 pub mod google_rpc {
-    #![allow(
-        missing_docs,
-        reason = "generated; the .proto file describes the fields"
-    )]
+    #![allow(missing_docs, reason = "generated; the .proto file describes the fields")]
     #![allow(clippy::all, reason = "generated")]
 
     include!("google_rpc.rs");

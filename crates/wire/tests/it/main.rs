@@ -1,5 +1,5 @@
-//! The tests of chancery-wire, one file per theme.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! The integration tests of the dialects.
 
 mod proto;
+mod v1_0;
+mod vector;

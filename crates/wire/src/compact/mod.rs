@@ -1,0 +1,2 @@
+//! The compact dialect.
+pub(crate) static CODEC: crate::pending::Pending = crate::pending::Pending;

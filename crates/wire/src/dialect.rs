@@ -1,0 +1,274 @@
+//! One name for each JSON form of the protocol, and what each of them can do.
+
+use chancery_core::{
+    ArtifactId, Binding, ContextId, Event, Limits, Operation, Origin, Reply, Request, Result, Task, TaskId, TaskState, Validate, Version,
+};
+
+use crate::{compact, v0_1, v0_2, v0_3, v1_0};
+
+/// A JSON form of the protocol.
+///
+/// ```
+/// use chancery_core::{Limits, Operation, Reply, Request, Task, TaskState};
+/// use chancery_wire::Dialect;
+///
+/// let params = br#"{"id":"t-1","historyLength":2}"#;
+/// let request = Dialect::V0_3.request(Operation::GetTask, params, &Limits::default())?;
+/// assert!(matches!(&request, Request::GetTask(get) if get.id == "t-1"));
+///
+/// let task = Reply::Task(Box::new(Task::new("t-1", "c-1", TaskState::Working)));
+/// assert_eq!(
+///     Dialect::V0_3.encode_reply(&task)?,
+///     br#"{"kind":"task","id":"t-1","contextId":"c-1","status":{"state":"working"}}"#
+/// );
+/// # Ok::<(), chancery_core::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// v1.0, reading the spellings of older versions too where they cannot be confused.
+    V1_0,
+    /// v1.0 by the letter: spellings of other versions are unknown members.
+    V1_0Strict,
+    /// v0.3 over JSON-RPC, in webhooks and card files: objects with `kind`.
+    V0_3,
+    /// v0.3 over HTTP+JSON: the JSON of its protobuf messages.
+    V0_3Rest,
+    /// v0.3 over HTTP+JSON as its prose shows it: objects with `kind`.
+    V0_3RestKind,
+    /// v0.2 over JSON-RPC.
+    V0_2,
+    /// v0.1 over JSON-RPC.
+    V0_1,
+    /// The compact dialect.
+    Compact,
+}
+
+/// What a dialect does: pure functions between JSON text and the canonical model.
+pub(crate) trait Codec: Sync {
+    /// Reads a request: the `params` of JSON-RPC or the body of HTTP+JSON. What is missing is left
+    /// empty, because a path may still say it; [`Dialect::check`] comes afterwards.
+    fn decode_request(&self, operation: Operation, json: &[u8]) -> Result<Request>;
+
+    /// Writes a request as the `params` of JSON-RPC or the body of HTTP+JSON.
+    fn encode_request(&self, request: &Request) -> Result<Vec<u8>>;
+
+    /// Reads the answer to an operation that is not a stream.
+    fn decode_reply(&self, operation: Operation, json: &[u8]) -> Result<Reply>;
+
+    /// Writes an answer.
+    fn encode_reply(&self, reply: &Reply) -> Result<Vec<u8>>;
+
+    /// Reads one stream element. Most hold one event; some hold several.
+    fn decode_event(&self, json: &[u8], memory: &mut StreamMemory) -> Result<Vec<Event>>;
+
+    /// Writes one event as one or more stream elements.
+    fn encode_event(&self, event: &Event, memory: &mut StreamMemory, out: &mut Vec<Vec<u8>>) -> Result<()>;
+
+    /// The element that must close a stream which ended without a closing event.
+    fn encode_end(&self, memory: &StreamMemory) -> Result<Option<Vec<u8>>> {
+        let _ = memory; // Only v0.1 needs one.
+        Ok(None)
+    }
+
+    /// Writes a webhook body: what happened, and the task as it stood then.
+    fn encode_push(&self, event: &Event, task: &Task) -> Result<Vec<u8>>;
+
+    /// Checks that go beyond what all versions demand.
+    fn check(&self, request: &Request) -> Result<()> {
+        let _ = request; // Most versions demand nothing more.
+        Ok(())
+    }
+}
+
+/// What a stream has shown so far. v0.1 numbers artifacts by appearance and repeats ids that later
+/// events leave out; the protobuf shape of v0.3 keeps to one form of inline bytes.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct StreamMemory {
+    /// The way the stream was asked for.
+    pub origin: Origin,
+    /// The task of the stream, once an event has named it.
+    pub task: Option<TaskId>,
+    /// The conversation of the stream, once an event or the request has named it.
+    pub context: Option<ContextId>,
+    /// Artifacts in the order of first appearance.
+    pub artifacts: Vec<ArtifactId>,
+    /// The newest state.
+    pub state: Option<TaskState>,
+    /// Whether an element said that it is the last.
+    pub closed: bool,
+}
+
+impl StreamMemory {
+    /// The memory of a stream that was asked for in this way.
+    #[must_use]
+    pub fn new(origin: Origin) -> Self {
+        Self { origin, ..Self::default() }
+    }
+
+    /// Takes note of an event, whatever dialect it goes to or came from.
+    pub(crate) fn note(&mut self, event: &Event) {
+        match event {
+            Event::Task(task) => {
+                self.task = Some(task.id.clone());
+                self.context = Some(task.context_id.clone());
+                for artifact in &task.artifacts {
+                    self.index(&artifact.artifact_id);
+                }
+            }
+            Event::Status(update) => {
+                self.task.get_or_insert_with(|| update.task_id.clone());
+                self.context.get_or_insert_with(|| update.context_id.clone());
+            }
+            Event::Artifact(update) => {
+                self.index(&update.artifact.artifact_id);
+            }
+            _ => {}
+        }
+        self.state = event.state().or(self.state);
+    }
+
+    /// The place of an artifact in the order of first appearance.
+    pub(crate) fn index(&mut self, artifact: &ArtifactId) -> usize {
+        self.artifacts.iter().position(|seen| seen == artifact).unwrap_or_else(|| {
+            self.artifacts.push(artifact.clone());
+            self.artifacts.len() - 1
+        })
+    }
+}
+
+impl Dialect {
+    /// Every dialect.
+    pub const ALL: [Self; 8] =
+        [Self::V1_0, Self::V1_0Strict, Self::V0_3, Self::V0_3Rest, Self::V0_3RestKind, Self::V0_2, Self::V0_1, Self::Compact];
+
+    /// The JSON form of a version over a binding; `None` where there is none.
+    #[must_use]
+    pub fn of(version: Version, binding: Binding) -> Option<Self> {
+        match (version, binding) {
+            (_, Binding::Grpc) => None,
+            (Version::V1_0, _) => Some(Self::V1_0),
+            (Version::V0_3, Binding::HttpJson) => Some(Self::V0_3Rest),
+            (Version::V0_3, _) => Some(Self::V0_3),
+            (Version::V0_2, Binding::JsonRpc) => Some(Self::V0_2),
+            (Version::V0_1, Binding::JsonRpc) => Some(Self::V0_1),
+            (Version::Compact, _) => Some(Self::Compact),
+            _ => None,
+        }
+    }
+
+    /// The version this is a form of.
+    #[must_use]
+    pub const fn version(self) -> Version {
+        match self {
+            Self::V1_0 | Self::V1_0Strict => Version::V1_0,
+            Self::V0_3 | Self::V0_3Rest | Self::V0_3RestKind => Version::V0_3,
+            Self::V0_2 => Version::V0_2,
+            Self::V0_1 => Version::V0_1,
+            Self::Compact => Version::Compact,
+        }
+    }
+
+    fn codec(self) -> &'static dyn Codec {
+        match self {
+            Self::V1_0 => &v1_0::LENIENT,
+            Self::V1_0Strict => &v1_0::STRICT,
+            Self::V0_3 => &v0_3::JSON_RPC,
+            Self::V0_3Rest => &v0_3::REST,
+            Self::V0_3RestKind => &v0_3::REST_KIND,
+            Self::V0_2 => &v0_2::JSON_RPC,
+            Self::V0_1 => &v0_1::JSON_RPC,
+            Self::Compact => &compact::CODEC,
+        }
+    }
+
+    /// Reads a request and checks it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidParams`](chancery_core::ErrorKind::InvalidParams) naming what is wrong.
+    pub fn request(self, operation: Operation, json: &[u8], limits: &Limits) -> Result<Request> {
+        let request = self.decode_request(operation, json)?;
+        self.check(&request, limits)?;
+        Ok(request)
+    }
+
+    /// Reads a request without checking that it is complete: a path may still add to it.
+    ///
+    /// # Errors
+    /// When a member has the wrong type or form.
+    pub fn decode_request(self, operation: Operation, json: &[u8]) -> Result<Request> {
+        self.codec().decode_request(operation, json)
+    }
+
+    /// Checks that a request is complete and within limits.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidParams`](chancery_core::ErrorKind::InvalidParams) with a violation for
+    /// each field.
+    pub fn check(self, request: &Request, limits: &Limits) -> Result<()> {
+        request.validate_within(limits)?;
+        self.codec().check(request)
+    }
+
+    /// Writes a request: the `params` of JSON-RPC or the body of HTTP+JSON.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnsupportedOperation`](chancery_core::ErrorKind::UnsupportedOperation) when the
+    /// version has no such request.
+    pub fn encode_request(self, request: &Request) -> Result<Vec<u8>> {
+        self.codec().encode_request(request)
+    }
+
+    /// Reads the answer to an operation that is not a stream.
+    ///
+    /// # Errors
+    /// When the answer is not of the shape that the version prescribes.
+    pub fn decode_reply(self, operation: Operation, json: &[u8]) -> Result<Reply> {
+        self.codec().decode_reply(operation, json)
+    }
+
+    /// Writes an answer: the `result` of JSON-RPC or the body of HTTP+JSON.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnsupportedOperation`](chancery_core::ErrorKind::UnsupportedOperation) when the
+    /// version has no such answer.
+    pub fn encode_reply(self, reply: &Reply) -> Result<Vec<u8>> {
+        self.codec().encode_reply(reply)
+    }
+
+    /// Reads one stream element: the `result` of JSON-RPC or the data of HTTP+JSON.
+    ///
+    /// # Errors
+    /// When the element is not of the shape that the version prescribes.
+    pub fn decode_event(self, json: &[u8], memory: &mut StreamMemory) -> Result<Vec<Event>> {
+        self.codec().decode_event(json, memory)
+    }
+
+    /// Writes one event; a version may need several elements for it.
+    ///
+    /// # Errors
+    /// Does not happen for events that the protocol allows.
+    pub fn encode_event(self, event: &Event, memory: &mut StreamMemory) -> Result<Vec<Vec<u8>>> {
+        let mut out = Vec::with_capacity(1);
+        self.codec().encode_event(event, memory, &mut out)?;
+        Ok(out)
+    }
+
+    /// The element that must close a stream which ended without a closing event, if the version
+    /// wants one.
+    ///
+    /// # Errors
+    /// Does not happen for events that the protocol allows.
+    pub fn encode_end(self, memory: &StreamMemory) -> Result<Option<Vec<u8>>> {
+        self.codec().encode_end(memory)
+    }
+
+    /// Writes a webhook body: what happened, or in older versions the task as it stood then.
+    ///
+    /// # Errors
+    /// Does not happen for events that the protocol allows.
+    pub fn encode_push(self, event: &Event, task: &Task) -> Result<Vec<u8>> {
+        self.codec().encode_push(event, task)
+    }
+}

@@ -1,0 +1,74 @@
+//! Reading and writing JSON text, with the name of the member that is wrong.
+
+use std::fmt;
+
+use chancery_core::{Error, ErrorKind, Object, Result, Timestamp};
+use serde::{Deserialize, Deserializer, Serialize, de};
+use serde_json::Value;
+
+/// Reads JSON text into a type.
+///
+/// The plain parser runs first. Only when it fails does a second, slower run find out where.
+///
+/// # Errors
+/// [`ErrorKind::InvalidParams`] naming the member when the text is JSON of the wrong shape,
+/// [`ErrorKind::Parse`] when it is not JSON.
+pub(crate) fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T> {
+    serde_json::from_slice(json).map_err(|error| explain::<T>(json, error))
+}
+
+#[cold]
+fn explain<'a, T: Deserialize<'a>>(json: &'a [u8], error: serde_json::Error) -> Error {
+    if error.is_syntax() || error.is_eof() {
+        return Error::from(ErrorKind::Parse).caused_by(error);
+    }
+    match serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_slice(json)) {
+        Err(error) => {
+            let path = error.path().to_string();
+            Error::invalid_param(if path == "." { "params".to_owned() } else { path }, reason(error.inner()))
+        }
+        // The text is right up to where the value ends, and followed by something else.
+        Ok(_) => Error::from(ErrorKind::Parse).caused_by(error),
+    }
+}
+
+/// The parser's words without its line and column, which mean nothing to the peer.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or(text.clone(), |(reason, _)| reason.to_owned())
+}
+
+/// Writes a value as compact JSON.
+///
+/// # Errors
+/// [`ErrorKind::Internal`], which does not happen for the types of this crate: all their keys are
+/// strings.
+pub(crate) fn write<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
+    serde_json::to_vec(value).map_err(Error::internal)
+}
+
+/// A timestamp as older peers write it: without a zone it is UTC.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LenientTime(pub(crate) Timestamp);
+
+impl<'de> Deserialize<'de> for LenientTime {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl de::Visitor<'_> for Text {
+            type Value = LenientTime;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a timestamp such as 2026-03-02T09:15:07.412Z")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<LenientTime, E> {
+                Timestamp::parse_lenient(text).map(LenientTime).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}
+
+/// Puts an entry into an object and gives the object back.
+pub(crate) fn with(mut object: Object, key: &str, value: impl Into<Value>) -> Object {
+    object.insert(key.to_owned(), value.into());
+    object
+}

@@ -1,0 +1,1 @@
+//! v1.0 over JSON-RPC and HTTP+JSON.
