@@ -124,6 +124,8 @@ app.use("/card", http.agentCardHandler(options));
 app.use("/rpc", http.jsonRpcHandler(options));
 app.use("/rest", http.restHandler(options));
 const listener = createServer(app);
+// A test may think for longer than the default keeps an idle connection.
+listener.keepAliveTimeout = 0;
 await new Promise((ready) => listener.listen(0, "127.0.0.1", ready));
 const address = `http://127.0.0.1:${listener.address().port}`;
 
