@@ -10,59 +10,17 @@ use std::{
     process::Command,
 };
 
-use chancery_core::{Error, Limits, Operation};
-use chancery_wire::{
-    Dialect, StreamMemory, card,
-    jsonrpc::{Call, Response},
-    rest,
-};
+use chancery_core::{Limits, Operation};
+use chancery_wire::{Dialect, StreamMemory};
 
 use crate::{
+    feed::feed,
     generate::Generator,
     vector::{self, Vector, bytes},
 };
 
 fn cases() -> u64 {
     env::var("CHANCERY_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(20_000)
-}
-
-/// Everything a peer can make a dialect read.
-fn feed(dialect: Dialect, case: u64, body: &[u8]) {
-    let operation = Operation::ALL[usize::try_from(case % 11).unwrap()];
-    let mut memory = StreamMemory::default();
-    match case % 7 {
-        0 => typed(dialect.decode_reply(operation, body).map(drop)),
-        1 => {
-            for _ in 0..2 {
-                typed(dialect.decode_event(body, &mut memory).map(drop));
-            }
-        }
-        2 => drop(dialect.decode_rpc_error(body)),
-        3 => drop(dialect.decode_http_error(u16::try_from(case % 600).unwrap(), body)),
-        4 => {
-            typed(Response::parse(body).map(drop));
-            if let Ok(call) = Call::parse(body) {
-                typed(dialect.request(operation, call.params(), &Limits::default()).map(drop));
-            }
-        }
-        5 => {
-            let _ = rest::v0_3_shape(body); // Any answer is right; it only must come.
-            typed(card::read(body).map(drop));
-        }
-        _ => {
-            if let Ok(request) = dialect.request(operation, body, &Limits::default()) {
-                // What was read can be written; some versions have no such request.
-                typed(dialect.encode_request(&request).map(drop));
-            }
-        }
-    }
-}
-
-/// An error must be of the protocol and have words.
-fn typed(result: Result<(), Error>) {
-    if let Err(error) = result {
-        assert!(!error.message().is_empty());
-    }
 }
 
 /// Real messages to start from: all vectors, whole and in parts, and generated ones.

@@ -10,6 +10,8 @@
     reason = "a test fails by panicking and says why"
 )]
 
+mod coverage;
+mod feed;
 mod generate;
 mod hostile;
 mod proto;
