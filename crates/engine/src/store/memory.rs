@@ -1,0 +1,330 @@
+//! Keeps tasks in memory: for tests, and for agents whose tasks may be forgotten.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use chancery_core::{Bytes, ContextId, PushConfigId, Seq, TaskId, TaskState, Timestamp};
+
+use super::{Commit, Delivery, Due, Error, Filter, Head, KeyRecord, Lease, Listing, Result, Row, Scope, Settled, Store, Stored};
+
+/// A store without a file.
+#[derive(Debug, Default)]
+pub struct Memory {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// Ids are unique over all scopes.
+    tasks: HashMap<TaskId, Kept>,
+    scopes: HashMap<Scope, Index>,
+    keys: HashMap<(Scope, String), KeyRecord>,
+    deliveries: BTreeMap<u64, Waiting>,
+    last_delivery: u64,
+}
+
+/// Two ordered indexes of one scope: all tasks, and the tasks of each conversation.
+#[derive(Debug, Default)]
+struct Index {
+    newest: BTreeSet<Position>,
+    contexts: HashMap<ContextId, BTreeSet<Position>>,
+    states: HashMap<TaskState, usize>,
+}
+
+/// Newest status first, ties by id, descending.
+type Position = Reverse<(Timestamp, TaskId)>;
+
+#[derive(Debug)]
+struct Kept {
+    scope: Scope,
+    head: Head,
+    snapshot: Option<(Seq, Bytes)>,
+    rows: Vec<Row>,
+    lease: Option<Lease>,
+    configs: BTreeMap<PushConfigId, Bytes>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    scope: Scope,
+    task: TaskId,
+    delivery: Delivery,
+    attempts: u32,
+    /// When to try; `None` for a dead letter.
+    at: Option<Timestamp>,
+}
+
+impl Memory {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // Nothing in here panics half way through a change.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn task(&self, scope: &Scope, id: &TaskId) -> Option<&Kept> {
+        self.tasks.get(id).filter(|kept| kept.scope == *scope)
+    }
+
+    fn task_mut(&mut self, scope: &Scope, id: &TaskId) -> Option<&mut Kept> {
+        self.tasks.get_mut(id).filter(|kept| kept.scope == *scope)
+    }
+
+    fn commit(&mut self, scope: &Scope, commit: Commit) -> Result<()> {
+        let id = commit.head.id.clone();
+        let current = match self.tasks.get(&id) {
+            Some(kept) if kept.scope != *scope => return Err(Error::Conflict(id)),
+            Some(kept) => kept.head.seq,
+            None => Seq::START,
+        };
+        if current != commit.expected {
+            return Err(Error::Conflict(id));
+        }
+        if let Some(record) = commit.key {
+            self.put_key(scope, record, commit.head.updated)?;
+        }
+        self.index(scope, &commit.head);
+        let kept = self.tasks.entry(id.clone()).or_insert_with(|| Kept {
+            scope: scope.clone(),
+            head: commit.head.clone(),
+            snapshot: None,
+            rows: Vec::new(),
+            lease: None,
+            configs: BTreeMap::new(),
+        });
+        kept.rows.push(commit.row);
+        if let Some(snapshot) = commit.snapshot {
+            kept.snapshot = Some((commit.head.seq, snapshot));
+        }
+        kept.head = commit.head;
+        kept.lease = commit.lease;
+        kept.configs.extend(commit.configs);
+        let updated = kept.head.updated;
+        for delivery in commit.deliveries {
+            self.last_delivery += 1;
+            let waiting = Waiting { scope: scope.clone(), task: id.clone(), delivery, attempts: 0, at: Some(updated) };
+            self.deliveries.insert(self.last_delivery, waiting);
+        }
+        Ok(())
+    }
+
+    /// Moves a task to its new place in the indexes.
+    fn index(&mut self, scope: &Scope, head: &Head) {
+        let old = self.tasks.get(&head.id).map(|kept| (kept.head.updated, kept.head.state));
+        if !self.scopes.contains_key(scope) {
+            self.scopes.insert(scope.clone(), Index::default());
+        }
+        let Some(index) = self.scopes.get_mut(scope) else { return };
+        if let Some((updated, state)) = old {
+            index.remove(&head.context, updated, &head.id, state);
+        }
+        let position = Reverse((head.updated, head.id.clone()));
+        index.newest.insert(position.clone());
+        index.contexts.entry(head.context.clone()).or_default().insert(position);
+        *index.states.entry(head.state).or_default() += 1;
+    }
+
+    fn put_key(&mut self, scope: &Scope, record: KeyRecord, now: Timestamp) -> Result<()> {
+        let slot = (scope.clone(), record.key.clone());
+        if self.keys.get(&slot).is_some_and(|kept| kept.until > now) {
+            return Err(Error::KeyTaken);
+        }
+        self.keys.insert(slot, record);
+        Ok(())
+    }
+
+    fn due(&self, id: u64, waiting: &Waiting) -> Due {
+        Due::new(id, waiting.scope.clone(), waiting.task.clone(), waiting.delivery.clone(), waiting.attempts)
+    }
+}
+
+impl Index {
+    fn remove(&mut self, context: &ContextId, updated: Timestamp, id: &TaskId, state: TaskState) {
+        let position = Reverse((updated, id.clone()));
+        self.newest.remove(&position);
+        if let Some(positions) = self.contexts.get_mut(context) {
+            positions.remove(&position);
+            if positions.is_empty() {
+                self.contexts.remove(context);
+            }
+        }
+        if let Some(count) = self.states.get_mut(&state) {
+            *count = count.saturating_sub(1);
+        }
+    }
+}
+
+impl Kept {
+    fn stored(&self) -> Stored {
+        let after = self.snapshot.as_ref().map_or(Seq::START, |(seq, _)| *seq);
+        let rows = self.rows.iter().filter(|row| row.last > after).cloned().collect();
+        Stored::new(self.head.clone(), self.snapshot.clone(), rows, self.lease.clone())
+    }
+}
+
+#[async_trait]
+impl Store for Memory {
+    async fn commit(&self, scope: &Scope, commit: Commit) -> Result<()> {
+        self.lock().commit(scope, commit)
+    }
+
+    async fn task(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>> {
+        Ok(self.lock().task(scope, id).map(Kept::stored))
+    }
+
+    async fn rows(&self, scope: &Scope, id: &TaskId, after: Seq, limit: usize) -> Result<Vec<Row>> {
+        let inner = self.lock();
+        let Some(kept) = inner.task(scope, id) else { return Ok(Vec::new()) };
+        let from = kept.rows.partition_point(|row| row.last <= after);
+        let end = after.get().saturating_add(limit as u64);
+        Ok(kept.rows[from..].iter().take_while(|row| row.first.get() <= end).cloned().collect())
+    }
+
+    async fn list(&self, scope: &Scope, filter: Filter) -> Result<Listing> {
+        let inner = self.lock();
+        let Some(index) = inner.scopes.get(scope) else { return Ok(Listing::default()) };
+        let empty = BTreeSet::new();
+        let positions = match &filter.context {
+            Some(context) => index.contexts.get(context).unwrap_or(&empty),
+            None => &index.newest,
+        };
+        let fits = |position: &&Position| {
+            filter.updated_from.is_none_or(|from| position.0.0 >= from)
+                && filter.state.is_none_or(|state| inner.tasks.get(&position.0.1).is_some_and(|kept| kept.head.state == state))
+        };
+        // A plain list and a list by state are counted as they change; only rarer filters are counted here.
+        let total = match (&filter.context, filter.updated_from, filter.state) {
+            (_, None, None) => positions.len(),
+            (None, None, Some(state)) => index.states.get(&state).copied().unwrap_or(0),
+            _ => positions.iter().filter(fits).count(),
+        };
+        let from = filter.after.clone().map_or(std::ops::Bound::Unbounded, |place| std::ops::Bound::Excluded(Reverse(place)));
+        let page = positions.range((from, std::ops::Bound::Unbounded)).filter(fits).take(filter.limit);
+        let tasks = page.filter_map(|position| inner.tasks.get(&position.0.1)).map(Kept::stored).collect();
+        Ok(Listing::new(tasks, total))
+    }
+
+    async fn key(&self, scope: &Scope, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {
+        Ok(self.lock().keys.get(&(scope.clone(), key.to_owned())).filter(|record| record.until > now).cloned())
+    }
+
+    async fn put_key(&self, scope: &Scope, record: KeyRecord, now: Timestamp) -> Result<()> {
+        self.lock().put_key(scope, record, now)
+    }
+
+    async fn put_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId, config: Bytes) -> Result<bool> {
+        let mut inner = self.lock();
+        let Some(kept) = inner.task_mut(scope, task) else { return Ok(false) };
+        kept.configs.insert(id.clone(), config);
+        Ok(true)
+    }
+
+    async fn configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<(PushConfigId, Bytes)>>> {
+        Ok(self.lock().task(scope, task).map(|kept| kept.configs.iter().map(|(id, config)| (id.clone(), config.clone())).collect()))
+    }
+
+    async fn delete_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool> {
+        let mut inner = self.lock();
+        let Some(kept) = inner.task_mut(scope, task) else { return Ok(false) };
+        kept.configs.remove(id);
+        inner.deliveries.retain(|_, waiting| waiting.task != *task || waiting.delivery.config != *id);
+        Ok(true)
+    }
+
+    async fn renew(&self, holder: &str, until: Timestamp) -> Result<()> {
+        for lease in self.lock().tasks.values_mut().filter_map(|kept| kept.lease.as_mut()).filter(|lease| lease.holder == holder) {
+            lease.until = until;
+        }
+        Ok(())
+    }
+
+    async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>> {
+        let inner = self.lock();
+        let gone = inner.tasks.values().filter(|kept| kept.lease.as_ref().is_some_and(|lease| lease.until < now));
+        let mut gone: Vec<_> = gone.map(|kept| (kept.scope.clone(), kept.head.id.clone())).collect();
+        gone.sort();
+        gone.truncate(limit);
+        Ok(gone)
+    }
+
+    async fn due(&self, now: Timestamp, lease: Timestamp, limit: usize) -> Result<Vec<Due>> {
+        let mut inner = self.lock();
+        let mut seen = BTreeSet::new();
+        let mut taken = Vec::new();
+        for (id, waiting) in &inner.deliveries {
+            // The oldest of its task and webhook goes first; the others wait, dead ones do not block.
+            let Some(at) = waiting.at else { continue };
+            if seen.insert((waiting.task.clone(), waiting.delivery.config.clone())) && at <= now && taken.len() < limit {
+                taken.push(inner.due(*id, waiting));
+            }
+        }
+        for due in &taken {
+            if let Some(waiting) = inner.deliveries.get_mut(&due.id) {
+                waiting.at = Some(lease);
+            }
+        }
+        Ok(taken)
+    }
+
+    async fn next_due(&self) -> Result<Option<Timestamp>> {
+        Ok(self.lock().deliveries.values().filter_map(|waiting| waiting.at).min())
+    }
+
+    async fn settle(&self, id: u64, settled: Settled) -> Result<()> {
+        let mut inner = self.lock();
+        match settled {
+            Settled::Delivered => drop(inner.deliveries.remove(&id)),
+            Settled::Retry(_) | Settled::Dead => {
+                if let Some(waiting) = inner.deliveries.get_mut(&id) {
+                    waiting.attempts += 1;
+                    waiting.at = if let Settled::Retry(at) = settled { Some(at) } else { None };
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn dead(&self, scope: &Scope, limit: usize) -> Result<Vec<Due>> {
+        let inner = self.lock();
+        let dead = inner.deliveries.iter().filter(|(_, waiting)| waiting.at.is_none() && waiting.scope == *scope);
+        Ok(dead.take(limit).map(|(id, waiting)| inner.due(*id, waiting)).collect())
+    }
+
+    async fn revive(&self, scope: &Scope, task: &TaskId, now: Timestamp) -> Result<usize> {
+        let mut inner = self.lock();
+        let dead = inner.deliveries.values_mut().filter(|waiting| waiting.at.is_none() && waiting.scope == *scope && waiting.task == *task);
+        Ok(dead
+            .map(|waiting| {
+                waiting.at = Some(now);
+                waiting.attempts = 0;
+            })
+            .count())
+    }
+
+    async fn purge(&self, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize> {
+        let mut inner = self.lock();
+        inner.keys.retain(|_, record| record.until > now);
+        let old = inner.tasks.values().filter(|kept| kept.head.state.is_terminal() && kept.head.updated < before);
+        let mut old: Vec<_> = old.map(|kept| (kept.head.updated, kept.head.id.clone())).collect();
+        old.sort();
+        old.truncate(limit);
+        for (updated, id) in &old {
+            let Some(kept) = inner.tasks.remove(id) else { continue };
+            if let Some(index) = inner.scopes.get_mut(&kept.scope) {
+                index.remove(&kept.head.context, *updated, id, kept.head.state);
+            }
+            inner.deliveries.retain(|_, waiting| waiting.task != *id);
+        }
+        Ok(old.len())
+    }
+}

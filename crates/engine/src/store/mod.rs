@@ -1,0 +1,340 @@
+//! Where tasks are kept. A store knows rows, not rules: what an event means is the engine's business.
+//!
+//! A task is one row of indexed facts ([`Head`]), a log of rows with events, and now and then a
+//! snapshot that saves reading the log from its beginning. All of a commit happens, or nothing.
+
+pub mod memory;
+
+use async_trait::async_trait;
+use chancery_core::{BoxError, Bytes, ContextId, PushConfigId, Seq, TaskId, TaskState, Timestamp};
+
+/// Whose data it is: part of every call, so that nobody can forget to ask.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct Scope {
+    /// The tenant; empty when the server has none.
+    pub tenant: String,
+    /// The agent's key on its server.
+    pub agent: String,
+    /// The caller; empty for callers without a name.
+    pub owner: String,
+}
+
+impl Scope {
+    /// The scope of an owner with an agent, without a tenant.
+    pub fn new(agent: impl Into<String>, owner: impl Into<String>) -> Self {
+        Self { tenant: String::new(), agent: agent.into(), owner: owner.into() }
+    }
+
+    /// Sets the tenant.
+    #[must_use]
+    pub fn tenant(mut self, tenant: impl Into<String>) -> Self {
+        self.tenant = tenant.into();
+        self
+    }
+}
+
+/// Why a store could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Somebody else wrote first; read again and decide anew.
+    #[error("task {0} changed since it was read")]
+    Conflict(TaskId),
+    /// The idempotency key is in use.
+    #[error("the idempotency key is in use")]
+    KeyTaken,
+    /// The store cannot be reached, is full, or is too busy.
+    #[error("the store is unavailable")]
+    Unavailable(#[source] BoxError),
+    /// What is stored cannot be read.
+    #[error("the stored data is unreadable")]
+    Corrupt(#[source] BoxError),
+}
+
+/// What a store gives back.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The indexed facts of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Head {
+    /// The task.
+    pub id: TaskId,
+    /// Its conversation.
+    pub context: ContextId,
+    /// Its state.
+    pub state: TaskState,
+    /// The time of its status: what lists are ordered and filtered by.
+    pub updated: Timestamp,
+    /// The place of its newest event.
+    pub seq: Seq,
+}
+
+impl Head {
+    /// The facts of a task after its newest event.
+    pub fn new(id: impl Into<TaskId>, context: impl Into<ContextId>, state: TaskState, updated: Timestamp, seq: Seq) -> Self {
+        Self { id: id.into(), context: context.into(), state, updated, seq }
+    }
+}
+
+/// Events of one task that were committed together, as bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Row {
+    /// The place of the first event.
+    pub first: Seq,
+    /// The place of the last event.
+    pub last: Seq,
+    /// The events.
+    pub payload: Bytes,
+}
+
+impl Row {
+    /// Events from `first` to `last`.
+    #[must_use]
+    pub fn new(first: Seq, last: Seq, payload: Bytes) -> Self {
+        Self { first, last, payload }
+    }
+}
+
+/// Who runs a task, and until when that is believed.
+///
+/// A lease only says that somebody is alive. Correctness comes from the sequence: whoever takes a
+/// task over commits an event, and with that every later commit of the former holder conflicts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lease {
+    /// The process.
+    pub holder: String,
+    /// When it counts as dead unless it says otherwise.
+    pub until: Timestamp,
+    /// How many times the current turn was started.
+    pub attempt: u32,
+}
+
+impl Lease {
+    /// A lease of the first attempt.
+    pub fn new(holder: impl Into<String>, until: Timestamp, attempt: u32) -> Self {
+        Self { holder: holder.into(), until, attempt }
+    }
+}
+
+/// A notification to be sent: which event, to which webhook.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct Delivery {
+    /// The webhook's config.
+    pub config: PushConfigId,
+    /// The event.
+    pub seq: Seq,
+}
+
+impl Delivery {
+    /// A notification of an event to a webhook.
+    #[must_use]
+    pub fn new(config: PushConfigId, seq: Seq) -> Self {
+        Self { config, seq }
+    }
+}
+
+/// What a request with an idempotency key led to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeyRecord {
+    /// The key.
+    pub key: String,
+    /// A digest of the request's body: the same key with another body is refused.
+    pub digest: u64,
+    /// The answer: the id of a task, or a message as bytes.
+    pub answer: KeyAnswer,
+    /// When it may be forgotten.
+    pub until: Timestamp,
+}
+
+/// The answer that is kept under an idempotency key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyAnswer {
+    /// The task that was made or continued.
+    Task(TaskId),
+    /// A direct answer, as bytes.
+    Message(Bytes),
+}
+
+/// All of it, or nothing.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Commit {
+    /// The task's facts after the commit.
+    pub head: Head,
+    /// The newest event that the committer knows; [`Seq::START`] makes the task.
+    pub expected: Seq,
+    /// The events that are added, `expected + 1` to `head.seq`.
+    pub row: Row,
+    /// The whole task as of `head.seq`, when that is worth keeping.
+    pub snapshot: Option<Bytes>,
+    /// Who runs the task from now on; `None` when nobody does.
+    pub lease: Option<Lease>,
+    /// Notifications of these events.
+    pub deliveries: Vec<Delivery>,
+    /// Webhooks that are registered with this commit, as id and bytes.
+    pub configs: Vec<(PushConfigId, Bytes)>,
+    /// The idempotency key that led to this commit.
+    pub key: Option<KeyRecord>,
+}
+
+impl Commit {
+    /// A commit of one row and nothing else.
+    #[must_use]
+    pub fn new(head: Head, expected: Seq, row: Row) -> Self {
+        Self { head, expected, row, snapshot: None, lease: None, deliveries: Vec::new(), configs: Vec::new(), key: None }
+    }
+}
+
+/// A task as it is stored: the newest snapshot and the rows after it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stored {
+    /// Its facts.
+    pub head: Head,
+    /// The newest snapshot with the place of the last event in it.
+    pub snapshot: Option<(Seq, Bytes)>,
+    /// The rows after the snapshot, in order.
+    pub rows: Vec<Row>,
+    /// Who runs it.
+    pub lease: Option<Lease>,
+}
+
+impl Stored {
+    /// A task from its parts.
+    #[must_use]
+    pub fn new(head: Head, snapshot: Option<(Seq, Bytes)>, rows: Vec<Row>, lease: Option<Lease>) -> Self {
+        Self { head, snapshot, rows, lease }
+    }
+}
+
+/// Which tasks to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Filter {
+    /// Only of this conversation.
+    pub context: Option<ContextId>,
+    /// Only in this state.
+    pub state: Option<TaskState>,
+    /// Only with a status at least this new.
+    pub updated_from: Option<Timestamp>,
+    /// Only after this one, in the order of the list.
+    pub after: Option<(Timestamp, TaskId)>,
+    /// At most this many.
+    pub limit: usize,
+}
+
+/// One page of tasks, newest status first, ties by id, descending.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Listing {
+    /// The tasks.
+    pub tasks: Vec<Stored>,
+    /// How many match, whatever the page.
+    pub total: usize,
+}
+
+impl Listing {
+    /// A page of a list.
+    #[must_use]
+    pub fn new(tasks: Vec<Stored>, total: usize) -> Self {
+        Self { tasks, total }
+    }
+}
+
+/// A notification that is due, leased to whoever asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Due {
+    /// Names the delivery; stays the same over all attempts.
+    pub id: u64,
+    /// Whose task it is.
+    pub scope: Scope,
+    /// The task.
+    pub task: TaskId,
+    /// Which event, to which webhook.
+    pub delivery: Delivery,
+    /// How often it was tried before.
+    pub attempts: u32,
+}
+
+impl Due {
+    /// A due notification from its parts.
+    #[must_use]
+    pub fn new(id: u64, scope: Scope, task: TaskId, delivery: Delivery, attempts: u32) -> Self {
+        Self { id, scope, task, delivery, attempts }
+    }
+}
+
+/// How an attempt to deliver ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// It arrived; the row is gone.
+    Delivered,
+    /// Try again at this time.
+    Retry(Timestamp),
+    /// Nobody will try again by itself; the row is kept.
+    Dead,
+}
+
+/// Keeps tasks. Every implementation passes [`suite`](crate::store) in the same way.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Writes a commit. When this returns, it is durable.
+    async fn commit(&self, scope: &Scope, commit: Commit) -> Result<()>;
+
+    /// Reads a task; `None` when the scope has none of that id.
+    async fn task(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>>;
+
+    /// Reads the rows that hold events after `after`, at most about `limit` events.
+    async fn rows(&self, scope: &Scope, id: &TaskId, after: Seq, limit: usize) -> Result<Vec<Row>>;
+
+    /// Lists tasks.
+    async fn list(&self, scope: &Scope, filter: Filter) -> Result<Listing>;
+
+    /// What a request with this key led to.
+    async fn key(&self, scope: &Scope, key: &str, now: Timestamp) -> Result<Option<KeyRecord>>;
+
+    /// Keeps the answer of a request that made no task.
+    async fn put_key(&self, scope: &Scope, record: KeyRecord, now: Timestamp) -> Result<()>;
+
+    /// Registers or replaces a webhook of a task. `false` when there is no such task.
+    async fn put_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId, config: Bytes) -> Result<bool>;
+
+    /// The webhooks of a task, ordered by id; `None` when there is no such task.
+    async fn configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<(PushConfigId, Bytes)>>>;
+
+    /// Forgets a webhook and what is still to be sent to it. `false` when there is no such task.
+    async fn delete_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool>;
+
+    /// Says that a process is alive: all its leases hold until then.
+    async fn renew(&self, holder: &str, until: Timestamp) -> Result<()>;
+
+    /// Tasks whose lease ran out before `now`.
+    async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>>;
+
+    /// Takes deliveries that are due, and keeps others from taking them until `lease`. Of one task
+    /// and webhook only the oldest is ever due: a later event waits for an earlier one.
+    async fn due(&self, now: Timestamp, lease: Timestamp, limit: usize) -> Result<Vec<Due>>;
+
+    /// When the next delivery will be due; `None` when nothing waits.
+    async fn next_due(&self) -> Result<Option<Timestamp>>;
+
+    /// Says how an attempt ended.
+    async fn settle(&self, id: u64, settled: Settled) -> Result<()>;
+
+    /// Deliveries that nobody will try again by itself, oldest first.
+    async fn dead(&self, scope: &Scope, limit: usize) -> Result<Vec<Due>>;
+
+    /// Makes dead deliveries of a task due again, and says how many there were.
+    async fn revive(&self, scope: &Scope, task: &TaskId, now: Timestamp) -> Result<usize>;
+
+    /// Deletes finished tasks with a status older than `before`, and keys that ran out; at most
+    /// `limit` tasks. Says how many tasks went.
+    async fn purge(&self, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize>;
+}
