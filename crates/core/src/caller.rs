@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeSet, time::Instant};
 
+use crate::event::Seq;
+
 /// The circumstances of one call: who it is for, what was activated, how long it may take.
 ///
 /// Made by a door after authentication, and handed to every operation.
@@ -20,6 +22,10 @@ pub struct Caller {
     pub trace: Option<TraceContext>,
     /// When the caller stops waiting.
     pub deadline: Option<Instant>,
+    /// Names this request: a repetition within a day gets the same answer and makes no second task.
+    pub idempotency_key: Option<String>,
+    /// The last event of the stream that the caller has seen; the stream goes on after it.
+    pub resume_after: Option<Seq>,
 }
 
 /// A W3C trace context, as it came in.
@@ -76,6 +82,20 @@ impl Caller {
     #[must_use]
     pub fn deadline(mut self, deadline: Instant) -> Self {
         self.deadline = Some(deadline);
+        self
+    }
+
+    /// Names the request.
+    #[must_use]
+    pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
+        self.idempotency_key = Some(key.into());
+        self
+    }
+
+    /// Says which event of the stream was seen last.
+    #[must_use]
+    pub fn resume_after(mut self, seq: Seq) -> Self {
+        self.resume_after = Some(seq);
         self
     }
 

@@ -38,6 +38,9 @@ impl Timestamp {
     /// 1970-01-01T00:00:00Z.
     pub const EPOCH: Self = Self { seconds: 0, nanos: 0 };
 
+    /// 0001-01-01T00:00:00Z.
+    pub const MIN: Self = Self { seconds: YEARS.start, nanos: 0 };
+
     /// The instant `seconds` and `nanos` after 1970-01-01T00:00:00Z, as protobuf writes it.
     ///
     /// `None` when the instant lies outside the years 1 to 9999 or `nanos` is not in 0..1e9.

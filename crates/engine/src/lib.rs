@@ -1,5 +1,19 @@
 //! Runs agents and keeps their tasks.
+
+mod agent;
 pub mod clock;
+mod driver;
+mod engine;
+mod feed;
+mod live;
 mod log;
+pub mod push;
+mod recover;
+mod service;
 pub mod state;
 pub mod store;
+mod turn;
+
+pub use agent::{Agent, Failure, Outcome};
+pub use engine::{Builder, Engine, OnRestart};
+pub use turn::{ArtifactWriter, Turn};

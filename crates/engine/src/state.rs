@@ -1,6 +1,6 @@
 //! Which events are legal in which state, and what they make of a task. Pure: no clock, no store.
 
-use chancery_core::{Error, ErrorKind, Event, Message, Result, Task, TaskState};
+use chancery_core::{Error, ErrorKind, Event, Message, Part, Result, Task, TaskState};
 
 /// The state after `event`, or `None` if the event is illegal in `state`.
 ///
@@ -68,7 +68,9 @@ pub fn apply(task: &mut Task, entry: &Entry) -> Result<()> {
             let known = task.artifacts.iter_mut().find(|artifact| artifact.artifact_id == update.artifact.artifact_id);
             match (known, update.append) {
                 (Some(artifact), true) => {
-                    artifact.parts.extend(update.artifact.parts.iter().cloned());
+                    // The chunk that only says "that was all" adds nothing.
+                    let closing = |part: &&Part| !update.last_chunk || part.as_text() != Some("");
+                    artifact.parts.extend(update.artifact.parts.iter().filter(closing).cloned());
                     for (key, value) in &update.artifact.metadata {
                         artifact.metadata.insert(key.clone(), value.clone());
                     }

@@ -1,0 +1,398 @@
+//! The engine: agents, a store, and the operations over both.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
+
+use chancery_core::{BoxError, Caller, Card, Error, ErrorKind, Operations, Result, TaskId};
+use tokio::sync::{Notify, mpsc};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use uuid::Uuid;
+
+use crate::{
+    agent::{Agent, AnyAgent},
+    clock::{self, Clock, SystemClock},
+    driver::{Begin, Command, Driver},
+    live::Live,
+    push::{self, Outbox, Schedule, Sender},
+    store::{self, Scope, Store, memory::Memory},
+};
+
+/// Runs an agent and keeps its tasks.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> chancery_core::Result<()> {
+/// use chancery_core::{Caller, Card, Operations, SendMessage};
+/// use chancery_engine::{Engine, Failure, Outcome, Turn};
+///
+/// async fn echo(turn: Turn) -> Result<Outcome, Failure> {
+///     Ok(Outcome::reply(turn.text()))
+/// }
+///
+/// let card = Card::new("Echo", "Repeats what it hears").skill("echo", "Says your words back");
+/// let engine = Engine::new(card, echo).start();
+/// let reply = engine.send_message(&Caller::anonymous(), SendMessage::new("hello")).await?;
+/// assert!(matches!(reply, chancery_core::SendReply::Message(message) if message.text() == "hello"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) inner: Arc<Inner>,
+}
+
+/// What is left to decide before an engine starts.
+pub struct Builder {
+    card: Card,
+    extended: Option<Card>,
+    agent: Arc<dyn AnyAgent>,
+    name: String,
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    sender: Option<Arc<dyn Sender>>,
+    schedule: Schedule,
+    options: Options,
+}
+
+/// What happens to the turns of a process that died.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnRestart {
+    /// The task fails, with a text that says so.
+    #[default]
+    Fail,
+    /// The turn is run again; [`Turn::attempt`](crate::Turn::attempt) says how often it was begun.
+    Rerun,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    pub(crate) on_restart: OnRestart,
+    pub(crate) lease: Duration,
+    pub(crate) heartbeat: Duration,
+    pub(crate) task_after: Duration,
+    pub(crate) turn_timeout: Option<Duration>,
+    pub(crate) retention: Option<Duration>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            on_restart: OnRestart::Fail,
+            lease: Duration::from_secs(15),
+            heartbeat: Duration::from_secs(5),
+            task_after: Duration::from_millis(500),
+            turn_timeout: None,
+            retention: Some(Duration::from_secs(30 * 24 * 3_600)),
+        }
+    }
+}
+
+pub(crate) struct Inner {
+    pub(crate) card: Card,
+    pub(crate) extended: Option<Card>,
+    pub(crate) agent: Arc<dyn AnyAgent>,
+    pub(crate) name: String,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) options: Options,
+    /// This process, in leases.
+    pub(crate) holder: String,
+    /// Everything the engine spawned.
+    pub(crate) drivers: TaskTracker,
+    /// Set when the engine stops.
+    pub(crate) stopping: CancellationToken,
+    /// Rung when a delivery was written.
+    pub(crate) outbox: Notify,
+    live: Mutex<HashMap<TaskId, Weak<Live>>>,
+    this: Weak<Inner>,
+}
+
+impl Engine {
+    /// An engine for an agent, to be started. Tasks are kept in memory unless a store is given.
+    #[allow(clippy::new_ret_no_self, reason = "an engine runs from the moment it exists")]
+    pub fn new(card: Card, agent: impl Agent) -> Builder {
+        Builder {
+            card,
+            extended: None,
+            agent: Arc::new(agent),
+            name: "agent".to_owned(),
+            store: Arc::new(Memory::new()),
+            clock: Arc::new(SystemClock),
+            sender: None,
+            schedule: Schedule::default(),
+            options: Options::default(),
+        }
+    }
+
+    /// The agent's card.
+    #[must_use]
+    pub fn card(&self) -> &Card {
+        &self.inner.card
+    }
+
+    /// Stops: takes nothing new, gives running turns this long to end, and hands back what is left, so
+    /// that another process takes it over at once.
+    pub async fn shutdown(&self, grace: Duration) {
+        self.inner.drivers.close();
+        // Turns that are still running after their time are dropped with the runtime; their leases end now.
+        let ended = tokio::time::timeout(grace, self.idle()).await.is_ok();
+        self.inner.stopping.cancel();
+        if !ended && let Err(error) = self.inner.store.renew(&self.inner.holder, self.inner.clock.now()).await {
+            tracing::warn!(%error, "the leases could not be handed back");
+        }
+    }
+
+    /// Waits until no task is live.
+    async fn idle(&self) {
+        loop {
+            let busy = self.inner.lock().values().any(|live| live.upgrade().is_some_and(|live| live.has_driver()));
+            if !busy {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+impl Builder {
+    /// Where tasks are kept.
+    #[must_use]
+    pub fn store(mut self, store: impl Store) -> Self {
+        self.store = Arc::new(store);
+        self
+    }
+
+    /// Where tasks are kept, shared with other engines.
+    #[must_use]
+    pub fn shared_store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = store;
+        self
+    }
+
+    /// The agent's key on its server, when there are several.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// The card for authenticated callers.
+    #[must_use]
+    pub fn extended_card(mut self, card: Card) -> Self {
+        self.extended = Some(card);
+        self
+    }
+
+    /// Who sends notifications.
+    #[must_use]
+    pub fn sender(mut self, sender: impl Sender) -> Self {
+        self.sender = Some(Arc::new(sender));
+        self
+    }
+
+    /// When to try failed notifications again.
+    #[must_use]
+    pub fn schedule(mut self, schedule: Schedule) -> Self {
+        self.schedule = schedule;
+        self
+    }
+
+    /// What happens to the turns of a process that died.
+    #[must_use]
+    pub fn on_restart(mut self, policy: OnRestart) -> Self {
+        self.options.on_restart = policy;
+        self
+    }
+
+    /// How long a process counts as alive without a word from it. It speaks three times as often.
+    #[must_use]
+    pub fn lease(mut self, lease: Duration) -> Self {
+        (self.options.lease, self.options.heartbeat) = (lease, lease / 3);
+        self
+    }
+
+    /// How long an agent may think about a direct answer before its turn becomes a task.
+    #[must_use]
+    pub fn task_after(mut self, patience: Duration) -> Self {
+        self.options.task_after = patience;
+        self
+    }
+
+    /// How long a turn may take; without a limit when not said.
+    #[must_use]
+    pub fn turn_timeout(mut self, limit: Duration) -> Self {
+        self.options.turn_timeout = Some(limit);
+        self
+    }
+
+    /// How long finished tasks are kept; 30 days when not said, `None` for ever.
+    #[must_use]
+    pub fn retention(mut self, age: Option<Duration>) -> Self {
+        self.options.retention = age;
+        self
+    }
+
+    /// Where the time comes from.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Starts the engine on the current runtime: from here on it takes calls, looks after tasks whose
+    /// process died, and sends notifications.
+    #[must_use]
+    pub fn start(self) -> Engine {
+        let inner = Arc::new_cyclic(|this| Inner {
+            card: self.card,
+            extended: self.extended,
+            agent: self.agent,
+            name: self.name,
+            store: self.store,
+            clock: self.clock,
+            options: self.options,
+            holder: Uuid::now_v7().to_string(),
+            drivers: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+            outbox: Notify::new(),
+            live: Mutex::new(HashMap::new()),
+            this: this.clone(),
+        });
+        inner.drivers.spawn(crate::recover::watch(inner.clone()));
+        if let Some(sender) = self.sender {
+            inner.drivers.spawn(Outbox::new(inner.clone(), sender, self.schedule).work());
+        }
+        Engine { inner }
+    }
+}
+
+impl Inner {
+    pub(crate) fn operations(&self) -> Arc<dyn Operations> {
+        match self.this.upgrade() {
+            Some(inner) => Arc::new(Engine { inner }),
+            // Only reached while the engine is being dropped, when nobody calls any more.
+            None => Arc::new(crate::service::Closed),
+        }
+    }
+
+    /// Whose data a caller works with.
+    pub(crate) fn scope(&self, caller: &Caller) -> Scope {
+        Scope::new(self.name.clone(), caller.subject.clone().unwrap_or_default()).tenant(caller.tenant.clone())
+    }
+
+    /// The caller of a task that is taken up again.
+    pub(crate) fn caller_of(&self, scope: &Scope) -> Caller {
+        let caller = if scope.owner.is_empty() { Caller::anonymous() } else { Caller::new(scope.owner.clone()) };
+        caller.tenant(scope.tenant.clone())
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, HashMap<TaskId, Weak<Live>>> {
+        // The map holds no invariant that a panic could break.
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A task that somebody works on or watches here.
+    pub(crate) fn live(&self, scope: &Scope, id: &TaskId) -> Option<Arc<Live>> {
+        self.lock().get(id).and_then(Weak::upgrade).filter(|live| live.scope == *scope)
+    }
+
+    pub(crate) fn forget(&self, id: &TaskId) {
+        let mut map = self.lock();
+        if map.get(id).is_some_and(|live| live.strong_count() == 0) {
+            map.remove(id);
+        }
+    }
+
+    /// Removes a task that this process lost, so that the next look comes from the store.
+    pub(crate) fn drop_live(&self, id: &TaskId) {
+        self.lock().remove(id);
+    }
+
+    pub(crate) fn keep(&self, live: &Arc<Live>) -> Arc<Live> {
+        let mut map = self.lock();
+        if let Some(existing) = map.get(&live.id).and_then(Weak::upgrade) {
+            return existing;
+        }
+        map.insert(live.id.clone(), Arc::downgrade(live));
+        live.clone()
+    }
+
+    /// A task, live already or from the store.
+    pub(crate) async fn find(&self, scope: &Scope, id: &TaskId) -> Result<Arc<Live>> {
+        if let Some(live) = self.live(scope, id) {
+            return Ok(live);
+        }
+        let stored = self.store.task(scope, id).await.map_err(unavailable)?;
+        let stored = stored.ok_or_else(|| Error::task_not_found(id.as_str()))?;
+        let this = self.this.upgrade().ok_or_else(closed)?;
+        let live = Live::load(&this, scope.clone(), &stored).map_err(unavailable)?;
+        Ok(self.keep(&live))
+    }
+
+    /// Hands a command to the driver of a task, which is started if there is none.
+    pub(crate) async fn command(&self, live: &Arc<Live>, command: Command) -> Result<()> {
+        if let Some(command) = live.command(command) {
+            let configs = self.store.configs(&live.scope, &live.id).await.map_err(unavailable)?.unwrap_or_default();
+            let configs = configs.into_iter().map(|(id, _)| id).collect();
+            let this = self.this.upgrade().ok_or_else(closed)?;
+            this.start(live, Begin::Stored { attempt: 1, configs }, Some(command));
+        }
+        Ok(())
+    }
+
+    /// Starts the driver of a task, unless another start was faster; then the command goes there.
+    pub(crate) fn start(self: &Arc<Self>, live: &Arc<Live>, begin: Begin, command: Option<Command>) {
+        let mut slot = live.driver.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = &*slot {
+            // The receiver lives as long as the slot is filled.
+            if let Some(command) = command {
+                drop(sender.send(command));
+            }
+            return;
+        }
+        let (sender, receiver) = mpsc::unbounded_channel();
+        if let Some(command) = command {
+            drop(sender.send(command));
+        }
+        *slot = Some(sender);
+        drop(slot);
+        Driver::spawn(self, live, begin, receiver);
+    }
+
+    pub(crate) fn lease_until(&self) -> chancery_core::Timestamp {
+        clock::after(self.clock.now(), self.options.lease)
+    }
+
+    pub(crate) async fn config_ids(&self, scope: &Scope, id: &TaskId) -> store::Result<Vec<chancery_core::PushConfigId>> {
+        Ok(self.store.configs(scope, id).await?.unwrap_or_default().into_iter().map(|(id, _)| id).collect())
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // The watcher and the outbox hold the engine too; the last handle of a user ends them.
+        if Arc::strong_count(&self.inner) <= 1 {
+            self.inner.stopping.cancel();
+        }
+    }
+}
+
+/// A trouble of the store, as the peer hears of it.
+pub(crate) fn unavailable(error: store::Error) -> Error {
+    match error {
+        store::Error::Unavailable(_) => Error::from(ErrorKind::Unavailable).caused_by(BoxError::from(error)),
+        error => Error::internal(error),
+    }
+}
+
+fn closed() -> Error {
+    Error::new(ErrorKind::Unavailable, "The server is stopping")
+}
+
+/// A config as the caller sees it again.
+pub(crate) fn shown(bytes: &[u8]) -> Result<chancery_core::PushConfig> {
+    push::read(bytes).map_err(unavailable)
+}

@@ -1,0 +1,118 @@
+//! A subscriber: a cursor over a task's log.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use chancery_core::{Event, EventStream, Result, Seq};
+use futures_core::Stream;
+
+use crate::live::Live;
+
+/// Every event after `after`, each once and in order, until one ends the stream.
+pub(crate) fn from(live: Arc<Live>, after: Seq) -> EventStream {
+    Box::pin(stream(Cursor { wake: live.wake(), live, after, ready: VecDeque::new(), closed: false }))
+}
+
+/// What a client sees that has just sent a message: the task as it was right after the event that took
+/// the message, then every later event.
+pub(crate) fn since(live: Arc<Live>, taken: Seq, history: Option<i32>) -> EventStream {
+    if taken == Seq::new(1) {
+        // The first event is the new task itself.
+        return from(live, Seq::START);
+    }
+    let _ = history; // The first event of a continued task is its snapshot.
+    with_snapshot(live)
+}
+
+/// These events and no more.
+pub(crate) fn of(events: Vec<(Seq, Event)>) -> EventStream {
+    struct Ready(std::vec::IntoIter<(Seq, Event)>);
+    impl Stream for Ready {
+        type Item = Result<(Seq, Event)>;
+        fn poll_next(mut self: std::pin::Pin<&mut Self>, _: &mut std::task::Context<'_>) -> std::task::Poll<Option<Self::Item>> {
+            std::task::Poll::Ready(self.0.next().map(Ok))
+        }
+    }
+    Box::pin(Ready(events.into_iter()))
+}
+
+/// The task as it stands, and then every later event.
+pub(crate) fn with_snapshot(live: Arc<Live>) -> EventStream {
+    // Wake-ups are subscribed to before the snapshot is read: an event committed in between rings twice, never not at all.
+    let wake = live.wake();
+    let (after, task) = live.snapshot();
+    let closed = task.status.state.is_terminal();
+    let ready = VecDeque::from([(after, Arc::new(Event::from(task)))]);
+    Box::pin(stream(Cursor { wake, live, after, ready, closed }))
+}
+
+struct Cursor {
+    live: Arc<Live>,
+    wake: tokio::sync::watch::Receiver<Seq>,
+    after: Seq,
+    ready: VecDeque<(Seq, Arc<Event>)>,
+    closed: bool,
+}
+
+impl Cursor {
+    async fn next(&mut self) -> Option<Result<(Seq, Event)>> {
+        loop {
+            if let Some((seq, event)) = self.ready.pop_front() {
+                self.after = seq;
+                return Some(Ok((seq, Arc::unwrap_or_clone(event))));
+            }
+            if self.closed {
+                return None;
+            }
+            self.wake.borrow_and_update();
+            match self.live.after(self.after).await {
+                Err(error) => {
+                    self.closed = true;
+                    return Some(Err(error));
+                }
+                Ok(events) if events.is_empty() => {
+                    if self.wake.changed().await.is_err() {
+                        return None;
+                    }
+                }
+                Ok(events) => {
+                    // What comes after the end of the stream belongs to the next one.
+                    let end = events.iter().position(|(_, event)| event.ends_stream());
+                    self.closed = end.is_some();
+                    self.ready = events.into_iter().take(end.map_or(usize::MAX, |end| end + 1)).collect();
+                }
+            }
+        }
+    }
+}
+
+/// A stream from an async step, without a macro: the step owns the cursor while it runs.
+fn stream(cursor: Cursor) -> impl Stream<Item = Result<(Seq, Event)>> + Send {
+    type Step = std::pin::Pin<Box<dyn Future<Output = (Cursor, Option<Result<(Seq, Event)>>)> + Send>>;
+    struct Steps {
+        idle: Option<Cursor>,
+        step: Option<Step>,
+    }
+    impl Stream for Steps {
+        type Item = Result<(Seq, Event)>;
+        fn poll_next(mut self: std::pin::Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> std::task::Poll<Option<Self::Item>> {
+            if let Some(cursor) = &mut self.idle
+                && let Some((seq, event)) = cursor.ready.pop_front()
+            {
+                cursor.after = seq;
+                return std::task::Poll::Ready(Some(Ok((seq, Arc::unwrap_or_clone(event)))));
+            }
+            if let Some(mut cursor) = self.idle.take() {
+                self.step = Some(Box::pin(async move {
+                    let item = cursor.next().await;
+                    (cursor, item)
+                }));
+            }
+            let Some(step) = &mut self.step else { return std::task::Poll::Ready(None) };
+            let (cursor, item) = std::task::ready!(step.as_mut().poll(cx));
+            self.step = None;
+            self.idle = item.is_some().then_some(cursor);
+            std::task::Poll::Ready(item)
+        }
+    }
+    Steps { idle: Some(cursor), step: None }
+}

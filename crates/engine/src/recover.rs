@@ -1,0 +1,66 @@
+//! Looks after tasks whose process died, says that ours is alive, and forgets what is old.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    driver::Begin,
+    engine::{Inner, OnRestart},
+    live::Live,
+    store::{self, Scope},
+};
+
+/// How many tasks are taken over or forgotten at once.
+const BATCH: usize = 100;
+
+/// Runs until the engine stops. Looks at once, and then at every heartbeat.
+pub(crate) async fn watch(engine: Arc<Inner>) {
+    let engine_weak = Arc::downgrade(&engine);
+    let stopping = engine.stopping.clone();
+    let pause = engine.options.heartbeat;
+    drop(engine);
+    while let Some(engine) = engine_weak.upgrade() {
+        if let Err(error) = round(&engine).await {
+            tracing::warn!(%error, "the store cannot be looked after");
+        }
+        drop(engine);
+        tokio::select! {
+            () = stopping.cancelled() => return,
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+}
+
+/// One look.
+pub(crate) async fn round(engine: &Arc<Inner>) -> store::Result<()> {
+    engine.store.renew(&engine.holder, engine.lease_until()).await?;
+    let now = engine.clock.now();
+    for (scope, id) in engine.store.expired(now, BATCH).await? {
+        if scope.agent == engine.name {
+            take_over(engine, scope, &id).await?;
+        }
+    }
+    if let Some(age) = engine.options.retention {
+        let before = before(now, age);
+        engine.store.purge(before, now, BATCH).await?;
+    }
+    Ok(())
+}
+
+fn before(now: chancery_core::Timestamp, age: Duration) -> chancery_core::Timestamp {
+    let millis = now.unix_millis().saturating_sub(i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
+    chancery_core::Timestamp::from_unix_millis(millis).unwrap_or(chancery_core::Timestamp::MIN)
+}
+
+async fn take_over(engine: &Arc<Inner>, scope: Scope, id: &chancery_core::TaskId) -> store::Result<()> {
+    let Some(stored) = engine.store.task(&scope, id).await? else { return Ok(()) };
+    let Some(lease) = stored.lease.clone().filter(|lease| lease.holder != engine.holder) else { return Ok(()) };
+    let configs = engine.config_ids(&scope, id).await?;
+    let live = engine.keep(&Live::load(engine, scope, &stored)?);
+    tracing::info!(task = %id, attempt = lease.attempt, "taking over a task");
+    let begin = match engine.options.on_restart {
+        OnRestart::Fail => Begin::Fail { configs },
+        OnRestart::Rerun => Begin::Rerun { attempt: lease.attempt + 1, configs },
+    };
+    engine.start(&live, begin, None);
+    Ok(())
+}

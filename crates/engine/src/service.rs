@@ -1,0 +1,410 @@
+//! The eleven operations over an agent: who may, what is legal, who waits for what.
+
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use chancery_core::{
+    Caller, CancelTask, Card, Content, ContextId, DeletePushConfig, Error, ErrorKind, Event, EventStream, GetExtendedCard, GetPushConfig,
+    GetTask, ListPushConfigs, ListTasks, Message, Operations, PushConfig, PushConfigPage, Result, SendMessage, SendReply, Seq, Subscribe,
+    Task, TaskId, TaskPage, TaskState, Timestamp, Validate,
+};
+use tokio::sync::oneshot;
+
+use crate::{
+    clock,
+    driver::{Answer, Ask, Begin, Command, Wait},
+    engine::{Engine, shown, unavailable},
+    feed,
+    live::Live,
+    log, push,
+    store::{self, Filter, KeyAnswer, KeyRecord, Scope},
+};
+
+/// How long the answer to an idempotency key is kept.
+const KEY_LIFE: Duration = Duration::from_secs(24 * 3_600);
+/// How many webhooks a task may have.
+const CONFIGS_PER_TASK: usize = 10;
+
+#[async_trait]
+impl Operations for Engine {
+    async fn send_message(&self, caller: &Caller, request: SendMessage) -> Result<SendReply> {
+        let history = request.configuration.history_length;
+        let wait = if request.configuration.return_immediately { Wait::Taken } else { Wait::Done };
+        match self.send(caller, request, wait).await? {
+            Sent::Message(message) => Ok(SendReply::from(message)),
+            Sent::Task(live, _) => Ok(SendReply::from(trimmed(live.snapshot().1, history))),
+        }
+    }
+
+    async fn stream_message(&self, caller: &Caller, request: SendMessage) -> Result<EventStream> {
+        self.demand(self.inner.card.capabilities.streaming, ErrorKind::UnsupportedOperation, "This agent does not stream")?;
+        let history = request.configuration.history_length;
+        match self.send_streaming(caller, request).await? {
+            Sent::Message(message) => Ok(once(Event::from(message))),
+            Sent::Task(live, seq) => match caller.resume_after {
+                Some(after) => Ok(feed::from(live, after)),
+                None => Ok(feed::since(live, seq, history)),
+            },
+        }
+    }
+
+    async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<Task> {
+        self.demand_extensions(caller)?;
+        let scope = self.inner.scope(caller);
+        let task = match self.inner.live(&scope, &request.id) {
+            Some(live) => live.snapshot().1,
+            None => {
+                let stored = self.inner.store.task(&scope, &request.id).await.map_err(unavailable)?;
+                log::fold(&stored.ok_or_else(|| Error::task_not_found(request.id.as_str()))?).map_err(unavailable)?
+            }
+        };
+        if task.id.is_empty() {
+            // Its first event is not committed yet: nobody has heard of it.
+            return Err(Error::task_not_found(request.id.as_str()));
+        }
+        Ok(trimmed(task, request.history_length))
+    }
+
+    async fn list_tasks(&self, caller: &Caller, request: ListTasks) -> Result<TaskPage> {
+        self.demand_extensions(caller)?;
+        request.validate()?;
+        let mut filter = Filter::default();
+        filter.context = request.context_id.clone();
+        filter.state = Some(request.status).filter(|state| *state != TaskState::Unspecified);
+        filter.updated_from = request.status_timestamp_after;
+        filter.after = (!request.page_token.is_empty()).then(|| page_place(&request.page_token)).transpose()?;
+        let size = usize::try_from(request.applied_page_size()).unwrap_or(1);
+        filter.limit = size + 1;
+        let listing = self.inner.store.list(&self.inner.scope(caller), filter).await.map_err(unavailable)?;
+        let more = listing.tasks.len() > size;
+        let tasks = listing.tasks.iter().take(size);
+        let next = tasks.clone().last().filter(|_| more).map(|stored| page_token(stored.head.updated, &stored.head.id));
+        let mut page =
+            TaskPage::new(Vec::with_capacity(size), request.applied_page_size(), i32::try_from(listing.total).unwrap_or(i32::MAX));
+        for stored in tasks {
+            let mut task = trimmed(log::fold(stored).map_err(unavailable)?, request.history_length);
+            if !request.with_artifacts() {
+                task.artifacts = Vec::new();
+            }
+            page.tasks.push(task);
+        }
+        page.next_page_token = next.unwrap_or_default();
+        page.with_artifacts = request.with_artifacts();
+        Ok(page)
+    }
+
+    async fn cancel_task(&self, caller: &Caller, request: CancelTask) -> Result<Task> {
+        self.demand_extensions(caller)?;
+        let live = self.inner.find(&self.inner.scope(caller), &request.id).await?;
+        if live.read(|task| task.status.state.is_terminal()) {
+            return Err(Error::from(ErrorKind::TaskNotCancelable).with("taskId", request.id.as_str()));
+        }
+        let (answer, done) = oneshot::channel();
+        self.inner.command(&live, Command::Cancel(answer)).await?;
+        done.await.map_err(|_| gone())??;
+        Ok(live.snapshot().1)
+    }
+
+    async fn subscribe(&self, caller: &Caller, request: Subscribe) -> Result<EventStream> {
+        self.demand(self.inner.card.capabilities.streaming, ErrorKind::UnsupportedOperation, "This agent does not stream")?;
+        self.demand_extensions(caller)?;
+        let live = self.inner.find(&self.inner.scope(caller), &request.id).await?;
+        // A cursor gets the rest of the log, finished or not: that is what makes a cut stream whole.
+        if let Some(after) = caller.resume_after {
+            return Ok(feed::from(live, after));
+        }
+        if live.read(|task| task.status.state.is_terminal()) {
+            let error = Error::new(ErrorKind::UnsupportedOperation, "The task is finished and has no more events");
+            return Err(error.with("taskId", request.id.as_str()));
+        }
+        Ok(feed::with_snapshot(live))
+    }
+
+    async fn create_push_config(&self, caller: &Caller, config: PushConfig) -> Result<PushConfig> {
+        self.demand_push(caller)?;
+        let scope = self.inner.scope(caller);
+        let config = push::filled(config.clone(), &config.task_id);
+        let configs = self.configs(&scope, &config.task_id).await?;
+        if configs.len() >= CONFIGS_PER_TASK && !configs.iter().any(|known| known.id == config.id) {
+            return Err(Error::invalid_param("taskId", format!("the task has {CONFIGS_PER_TASK} push configs already; delete one first")));
+        }
+        let stored = self.inner.store.put_config(&scope, &config.task_id, &config.id, push::write(&config)).await.map_err(unavailable)?;
+        if !stored {
+            return Err(Error::task_not_found(config.task_id.as_str()));
+        }
+        if let Some(live) = self.inner.live(&scope, &config.task_id) {
+            // Without a driver nothing happens to the task; the next driver reads the configs itself.
+            drop(live.command(Command::Watch(config.id.clone())));
+        }
+        Ok(config)
+    }
+
+    async fn get_push_config(&self, caller: &Caller, request: GetPushConfig) -> Result<PushConfig> {
+        self.demand_push(caller)?;
+        let configs = self.configs(&self.inner.scope(caller), &request.task_id).await?;
+        let wanted = request.id.as_ref().map_or_else(|| request.task_id.as_str(), |id| id.as_str());
+        let found = configs.iter().find(|config| config.id == wanted);
+        let any = request.id.is_none().then(|| configs.first()).flatten();
+        found.or(any).cloned().ok_or_else(|| Error::task_not_found(request.task_id.as_str()))
+    }
+
+    async fn list_push_configs(&self, caller: &Caller, request: ListPushConfigs) -> Result<PushConfigPage> {
+        self.demand_push(caller)?;
+        Ok(PushConfigPage::new(self.configs(&self.inner.scope(caller), &request.task_id).await?))
+    }
+
+    async fn delete_push_config(&self, caller: &Caller, request: DeletePushConfig) -> Result<()> {
+        self.demand_push(caller)?;
+        let scope = self.inner.scope(caller);
+        if let Some(live) = self.inner.live(&scope, &request.task_id) {
+            // As above: without a driver there is nobody to tell.
+            drop(live.command(Command::Unwatch(request.id.clone())));
+        }
+        let known = self.inner.store.delete_config(&scope, &request.task_id, &request.id).await.map_err(unavailable)?;
+        known.then_some(()).ok_or_else(|| Error::task_not_found(request.task_id.as_str()))
+    }
+
+    async fn get_extended_card(&self, caller: &Caller, _: GetExtendedCard) -> Result<Card> {
+        self.demand_extensions(caller)?;
+        self.demand(self.inner.card.capabilities.extended_agent_card, ErrorKind::UnsupportedOperation, "This agent has no extended card")?;
+        self.inner.extended.clone().ok_or_else(|| ErrorKind::ExtendedAgentCardNotConfigured.into())
+    }
+}
+
+/// What became of a message.
+enum Sent {
+    Message(Message),
+    /// A task, and the place of the event that took the message.
+    Task(Arc<Live>, Seq),
+}
+
+impl Engine {
+    async fn send_streaming(&self, caller: &Caller, request: SendMessage) -> Result<Sent> {
+        // A stream begins when the task exists; whether it comes to exist, the agent decides.
+        self.send(caller, request, Wait::Begun).await
+    }
+
+    async fn send(&self, caller: &Caller, mut request: SendMessage, wait: Wait) -> Result<Sent> {
+        self.demand_extensions(caller)?;
+        request.validate()?;
+        self.demand_media_types(&request.message)?;
+        if request.configuration.push_config.is_some() {
+            self.demand_push(caller)?;
+        }
+        let scope = self.inner.scope(caller);
+        let key = match &caller.idempotency_key {
+            Some(key) => match self.replay(&scope, key, &request).await? {
+                Replay::Answer(sent) => return Ok(sent),
+                Replay::Fresh(record) => Some(record),
+            },
+            None => None,
+        };
+        let existing = match &request.message.task_id {
+            Some(id) => match self.inner.find(&scope, id).await {
+                Err(error) if error.kind() == ErrorKind::TaskNotFound && request.create_missing => None,
+                found => Some(found?),
+            },
+            None => None,
+        };
+        let (answer, answered) = oneshot::channel();
+        let live = match existing {
+            Some(live) => {
+                self.same_context(&live, &mut request.message)?;
+                if let Some(config) = request.configuration.push_config.take() {
+                    let config = push::filled(*config, &live.id);
+                    self.create_push_config(caller, config).await?;
+                }
+                let ask = Ask { send: request, caller: caller.clone(), key, wait, answer };
+                self.inner.command(&live, Command::Message(Box::new(ask))).await?;
+                live
+            }
+            None => {
+                let id = request.message.task_id.take().unwrap_or_else(TaskId::generate);
+                request.message.context_id.get_or_insert_with(ContextId::generate);
+                let key = key.map(|mut record| {
+                    record.answer = KeyAnswer::Task(id.clone());
+                    record
+                });
+                let live = self.inner.keep(&Live::new(&self.inner, scope.clone(), id));
+                let ask = Ask { send: request, caller: caller.clone(), key, wait, answer };
+                self.inner.start(&live, Begin::New(Box::new(ask)), None);
+                live
+            }
+        };
+        match answered.await.map_err(|_| gone())? {
+            Ok(Answer::Message(message)) => Ok(Sent::Message(*message)),
+            Ok(Answer::Task(seq)) => Ok(Sent::Task(live, seq)),
+            Err(error) => self.lost_race(&scope, caller, error).await,
+        }
+    }
+
+    /// Two requests with one key at the same moment: the store let one through; the other answers alike.
+    async fn lost_race(&self, scope: &Scope, caller: &Caller, error: Error) -> Result<Sent> {
+        let taken = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<store::Error>());
+        match (&caller.idempotency_key, taken) {
+            (Some(key), Some(store::Error::KeyTaken)) => {
+                let record = self.inner.store.key(scope, key, self.inner.clock.now()).await.map_err(unavailable)?;
+                self.answer_of(scope, record.ok_or(error)?).await
+            }
+            _ => Err(error),
+        }
+    }
+
+    async fn replay(&self, scope: &Scope, key: &str, request: &SendMessage) -> Result<Replay> {
+        let digest = digest(request);
+        let now = self.inner.clock.now();
+        match self.inner.store.key(scope, key, now).await.map_err(unavailable)? {
+            Some(record) if record.digest != digest => {
+                Err(Error::new(ErrorKind::InvalidParams, "The idempotency key was used for another request")
+                    .violation("Idempotency-Key", "must be new"))
+            }
+            Some(record) => self.answer_of(scope, record).await.map(Replay::Answer),
+            None => {
+                let until = clock::after(now, KEY_LIFE);
+                Ok(Replay::Fresh(KeyRecord::new(key, digest, KeyAnswer::Task(request.message.task_id.clone().unwrap_or_default()), until)))
+            }
+        }
+    }
+
+    async fn answer_of(&self, scope: &Scope, record: KeyRecord) -> Result<Sent> {
+        match record.answer {
+            KeyAnswer::Task(id) => Ok(Sent::Task(self.inner.find(scope, &id).await?, Seq::START)),
+            KeyAnswer::Message(json) => serde_json::from_slice(&json).map(Sent::Message).map_err(Error::internal),
+        }
+    }
+
+    /// V10-TURN-002, V10-TURN-003: the context comes from the task; another one is refused.
+    fn same_context(&self, live: &Live, message: &mut Message) -> Result<()> {
+        let context = live.read(|task| task.context_id.clone());
+        match &message.context_id {
+            Some(said) if *said != context => Err(Error::invalid_param("message.contextId", "is not the context of the task")),
+            _ => {
+                message.context_id = Some(context);
+                Ok(())
+            }
+        }
+    }
+
+    async fn configs(&self, scope: &Scope, task: &TaskId) -> Result<Vec<PushConfig>> {
+        let configs = self.inner.store.configs(scope, task).await.map_err(unavailable)?;
+        configs.ok_or_else(|| Error::task_not_found(task.as_str()))?.iter().map(|(_, bytes)| shown(bytes)).collect()
+    }
+
+    fn demand(&self, capability: Option<bool>, kind: ErrorKind, words: &str) -> Result<()> {
+        if capability == Some(true) { Ok(()) } else { Err(Error::new(kind, words)) }
+    }
+
+    fn demand_push(&self, caller: &Caller) -> Result<()> {
+        self.demand_extensions(caller)?;
+        let kind = ErrorKind::PushNotificationNotSupported;
+        self.demand(self.inner.card.capabilities.push_notifications, kind, kind.default_message())
+    }
+
+    fn demand_extensions(&self, caller: &Caller) -> Result<()> {
+        let missing =
+            self.inner.card.capabilities.extensions.iter().find(|extension| extension.required && !caller.has_extension(&extension.uri));
+        missing.map_or(Ok(()), |extension| {
+            let words = format!("This agent demands the extension {}", extension.uri);
+            Err(Error::new(ErrorKind::ExtensionSupportRequired, words).with("extension", extension.uri.clone()))
+        })
+    }
+
+    /// A part with a media type that neither the card nor a skill names is refused; one without passes.
+    fn demand_media_types(&self, message: &Message) -> Result<()> {
+        let card = &self.inner.card;
+        let taken = |wanted: &str| {
+            let modes = card.default_input_modes.iter().chain(card.skills.iter().flat_map(|skill| &skill.input_modes));
+            modes.into_iter().any(|mode| matches(mode, wanted))
+        };
+        let refused = message.parts.iter().filter(|part| !matches!(part.content, Content::Text(_) if part.media_type.starts_with("text/")));
+        let refused = refused.map(|part| part.media_type.as_str()).find(|media_type| !media_type.is_empty() && !taken(media_type));
+        refused.map_or(Ok(()), |media_type| {
+            Err(Error::new(ErrorKind::ContentTypeNotSupported, format!("This agent does not take {media_type}"))
+                .with("mediaType", media_type))
+        })
+    }
+}
+
+enum Replay {
+    Answer(Sent),
+    Fresh(KeyRecord),
+}
+
+/// Whether a declared mode such as `text/*` covers a media type.
+fn matches(mode: &str, media_type: &str) -> bool {
+    let media_type = media_type.split(';').next().unwrap_or(media_type).trim();
+    match mode.strip_suffix("/*") {
+        Some("*") => true,
+        Some(family) => media_type.split('/').next().is_some_and(|own| own.eq_ignore_ascii_case(family)),
+        None => mode.eq_ignore_ascii_case(media_type),
+    }
+}
+
+/// V10-HIST-003, V10-HIST-004.
+fn trimmed(mut task: Task, history: Option<i32>) -> Task {
+    if let Some(length) = history {
+        task.trim_history(usize::try_from(length).unwrap_or(0));
+    }
+    task
+}
+
+/// The same request gives the same digest; ids that the sender made anew for a retry do not count.
+fn digest(request: &SendMessage) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    serde_json::to_vec(request).unwrap_or_default().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A place in the list, opaque to callers: the status time and id of the last task they saw.
+fn page_token(updated: Timestamp, id: &TaskId) -> String {
+    let (seconds, nanos) = updated.unix();
+    chancery_core::json::to_base64(format!("{seconds}.{nanos}.{id}").as_bytes())
+}
+
+fn page_place(token: &str) -> Result<(Timestamp, TaskId)> {
+    let place = || {
+        let bytes = chancery_core::json::from_base64(token)?;
+        let mut fields = std::str::from_utf8(&bytes).ok()?.splitn(3, '.');
+        let updated = Timestamp::from_unix(fields.next()?.parse().ok()?, fields.next()?.parse().ok()?)?;
+        Some((updated, TaskId::from(fields.next()?)))
+    };
+    place().ok_or_else(|| Error::invalid_param("pageToken", "is not a token of this server; begin with the first page"))
+}
+
+fn gone() -> Error {
+    Error::new(ErrorKind::Unavailable, "The server is stopping")
+}
+
+fn once(event: Event) -> EventStream {
+    feed::of(vec![(Seq::START, event)])
+}
+
+/// Stands in for an engine that is gone.
+pub(crate) struct Closed;
+
+macro_rules! closed {
+    ($($name:ident($request:ty) -> $reply:ty;)+) => {
+        #[async_trait]
+        impl Operations for Closed {
+            $(async fn $name(&self, _: &Caller, _: $request) -> Result<$reply> { Err(gone()) })+
+        }
+    };
+}
+
+closed! {
+    send_message(SendMessage) -> SendReply;
+    stream_message(SendMessage) -> EventStream;
+    get_task(GetTask) -> Task;
+    list_tasks(ListTasks) -> TaskPage;
+    cancel_task(CancelTask) -> Task;
+    subscribe(Subscribe) -> EventStream;
+    create_push_config(PushConfig) -> PushConfig;
+    get_push_config(GetPushConfig) -> PushConfig;
+    list_push_configs(ListPushConfigs) -> PushConfigPage;
+    delete_push_config(DeletePushConfig) -> ();
+    get_extended_card(GetExtendedCard) -> Card;
+}

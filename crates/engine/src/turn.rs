@@ -1,0 +1,275 @@
+//! One turn of an agent: what it was asked, and its ways to speak before it is done.
+
+use std::sync::Arc;
+
+use chancery_core::{
+    Artifact, ArtifactId, ArtifactUpdate, Caller, ContextId, Event, GetTask, Message, Object, Operations, Part, StatusUpdate, Task, TaskId,
+    TaskState, TaskStatus,
+};
+use tokio::sync::{Mutex, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::Failure;
+
+/// One turn: a message, and everything around it. Cheap to clone; clones may be used from tasks that
+/// the agent spawns.
+#[derive(Clone)]
+pub struct Turn {
+    shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) message: Message,
+    pub(crate) text: String,
+    pub(crate) task: TaskId,
+    pub(crate) context: ContextId,
+    pub(crate) history: Vec<Message>,
+    pub(crate) artifacts: Vec<Artifact>,
+    pub(crate) caller: Caller,
+    pub(crate) metadata: Object,
+    pub(crate) accepted_output_modes: Vec<String>,
+    pub(crate) attempt: u32,
+    pub(crate) emit: mpsc::Sender<Emitted>,
+    pub(crate) inbox: Mutex<mpsc::UnboundedReceiver<Message>>,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) operations: Arc<dyn Operations>,
+}
+
+/// What an agent says before its turn is done.
+pub(crate) enum Emitted {
+    /// A status, with the words for it.
+    Status(TaskState, Option<Message>, Object),
+    /// An artifact or a chunk of one.
+    Artifact(Box<ArtifactUpdate>),
+}
+
+impl Emitted {
+    /// The event, once the task and the time are known.
+    pub(crate) fn into_event(self, task: &TaskId, context: &ContextId, now: chancery_core::Timestamp) -> Event {
+        match self {
+            Self::Status(state, message, metadata) => {
+                let mut status = TaskStatus::new(state).at(now);
+                status.message = message.map(|message| addressed(message, task, context));
+                let mut update = StatusUpdate::new(task.clone(), context.clone(), status);
+                update.metadata = metadata;
+                update.into()
+            }
+            Self::Artifact(mut update) => {
+                (update.task_id, update.context_id) = (task.clone(), context.clone());
+                Event::Artifact(update)
+            }
+        }
+    }
+}
+
+/// A message of the agent, with the task and the conversation it belongs to.
+pub(crate) fn addressed(mut message: Message, task: &TaskId, context: &ContextId) -> Message {
+    message.task_id = Some(task.clone());
+    message.context_id = Some(context.clone());
+    message
+}
+
+impl Turn {
+    pub(crate) fn new(shared: Shared) -> Self {
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// The message of this turn.
+    #[must_use]
+    pub fn message(&self) -> &Message {
+        &self.shared.message
+    }
+
+    /// The text of the message: its text parts, joined by line breaks.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.shared.text
+    }
+
+    /// The task that this turn belongs to, or would belong to if it needed one.
+    #[must_use]
+    pub fn task_id(&self) -> &TaskId {
+        &self.shared.task
+    }
+
+    /// The conversation.
+    #[must_use]
+    pub fn context_id(&self) -> &ContextId {
+        &self.shared.context
+    }
+
+    /// The messages of the task before this turn, oldest first.
+    #[must_use]
+    pub fn history(&self) -> &[Message] {
+        &self.shared.history
+    }
+
+    /// What the task produced before this turn.
+    #[must_use]
+    pub fn artifacts(&self) -> &[Artifact] {
+        &self.shared.artifacts
+    }
+
+    /// Who is calling.
+    #[must_use]
+    pub fn caller(&self) -> &Caller {
+        &self.shared.caller
+    }
+
+    /// Facts about the request.
+    #[must_use]
+    pub fn metadata(&self) -> &Object {
+        &self.shared.metadata
+    }
+
+    /// MIME types that the client can take; empty means anything.
+    #[must_use]
+    pub fn accepted_output_modes(&self) -> &[String] {
+        &self.shared.accepted_output_modes
+    }
+
+    /// Whether an extension is active for this turn.
+    #[must_use]
+    pub fn has_extension(&self, uri: &str) -> bool {
+        self.shared.caller.has_extension(uri)
+    }
+
+    /// 1 for the first try of this turn; more when a process died and the turn is run again.
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        self.shared.attempt
+    }
+
+    /// Waits until the task is canceled or the server stops. The future of the turn is dropped soon
+    /// after; this is for work that was handed to other tasks.
+    pub async fn canceled(&self) {
+        self.shared.cancel.cancelled().await;
+    }
+
+    /// The tasks that the message refers to, as far as the caller may see them.
+    pub async fn referenced_tasks(&self) -> Vec<Task> {
+        let mut tasks = Vec::new();
+        for id in &self.shared.message.reference_task_ids {
+            // Hints only: a task that is gone or somebody else's is as good as not named.
+            if let Ok(task) = self.shared.operations.get_task(&self.shared.caller, GetTask::new(id.clone())).await {
+                tasks.push(task);
+            }
+        }
+        tasks
+    }
+
+    /// Says what is going on: the task is working, and these are the words.
+    ///
+    /// # Errors
+    /// When the task is over: canceled, or taken over by another process.
+    pub async fn status(&self, words: impl Into<Part>) -> Result<(), Failure> {
+        self.emit(Emitted::Status(TaskState::Working, Some(Message::agent(words)), Object::new())).await
+    }
+
+    /// Says how far the work is, from 0 to 1, under the metadata key `progress`.
+    ///
+    /// # Errors
+    /// As [`status`](Self::status).
+    pub async fn progress(&self, done: f64) -> Result<(), Failure> {
+        let metadata = Object::from_iter([("progress".to_owned(), done.clamp(0.0, 1.0).into())]);
+        self.emit(Emitted::Status(TaskState::Working, None, metadata)).await
+    }
+
+    /// Begins an artifact that is written in pieces.
+    pub fn artifact(&self, name: impl Into<String>) -> ArtifactWriter {
+        let name = name.into();
+        ArtifactWriter { turn: self.clone(), id: ArtifactId::generate(), name: Some(name), begun: false }
+    }
+
+    /// Publishes a whole artifact.
+    ///
+    /// # Errors
+    /// As [`status`](Self::status).
+    pub async fn publish(&self, artifact: Artifact) -> Result<(), Failure> {
+        let update = ArtifactUpdate::new("", "", artifact).last();
+        self.emit(Emitted::Artifact(Box::new(update))).await
+    }
+
+    /// The next message that the client sends to this task while the turn is running.
+    pub async fn next_message(&self) -> Option<Message> {
+        self.shared.inbox.lock().await.recv().await
+    }
+
+    /// Asks a question and waits for the answer, within the turn.
+    ///
+    /// # Errors
+    /// When the task is over before an answer comes.
+    pub async fn require_input(&self, question: impl Into<Part>) -> Result<Message, Failure> {
+        self.interrupt(TaskState::InputRequired, Message::agent(question)).await
+    }
+
+    /// Demands an authorization and waits for the client's next message, within the turn.
+    ///
+    /// # Errors
+    /// When the task is over before an answer comes.
+    pub async fn require_auth(&self, what: impl Into<Part>) -> Result<Message, Failure> {
+        self.interrupt(TaskState::AuthRequired, Message::agent(what)).await
+    }
+
+    async fn interrupt(&self, state: TaskState, message: Message) -> Result<Message, Failure> {
+        self.emit(Emitted::Status(state, Some(message), Object::new())).await?;
+        self.next_message().await.ok_or_else(gone)
+    }
+
+    /// Messages that were delivered to the turn and never taken.
+    pub(crate) fn unread(&self) -> Vec<Message> {
+        // Whoever still waits for a message holds the lock, and has taken everything there was.
+        let Ok(mut inbox) = self.shared.inbox.try_lock() else { return Vec::new() };
+        std::iter::from_fn(|| inbox.try_recv().ok()).collect()
+    }
+
+    async fn emit(&self, emitted: Emitted) -> Result<(), Failure> {
+        self.shared.emit.send(emitted).await.map_err(|_| gone())
+    }
+}
+
+fn gone() -> Failure {
+    Failure::from("the task is over")
+}
+
+/// An artifact that is written in pieces.
+pub struct ArtifactWriter {
+    turn: Turn,
+    id: ArtifactId,
+    name: Option<String>,
+    begun: bool,
+}
+
+impl ArtifactWriter {
+    /// The artifact's id.
+    #[must_use]
+    pub fn id(&self) -> &ArtifactId {
+        &self.id
+    }
+
+    /// Adds a piece.
+    ///
+    /// # Errors
+    /// When the task is over.
+    pub async fn push(&mut self, part: impl Into<Part>) -> Result<(), Failure> {
+        let update = self.chunk(part.into());
+        self.turn.emit(Emitted::Artifact(Box::new(update))).await
+    }
+
+    /// Says that nothing more is coming.
+    ///
+    /// # Errors
+    /// When the task is over.
+    pub async fn finish(mut self) -> Result<(), Failure> {
+        // The protocol wants a part in every chunk; an empty last one adds nothing to the artifact.
+        let update = self.chunk(Part::text("")).last();
+        self.turn.emit(Emitted::Artifact(Box::new(update))).await
+    }
+
+    fn chunk(&mut self, part: Part) -> ArtifactUpdate {
+        let mut artifact = Artifact::new(part).id(self.id.clone());
+        artifact.name = self.name.take().unwrap_or_default();
+        let update = ArtifactUpdate::new("", "", artifact);
+        if std::mem::replace(&mut self.begun, true) { update.appended() } else { update }
+    }
+}
