@@ -77,7 +77,7 @@ pub(crate) fn snake(object: &Object) -> Object {
     object.iter().map(|(key, value)| (to_snake(key), value.clone())).collect()
 }
 
-fn to_camel(name: &str) -> String {
+pub(crate) fn to_camel(name: &str) -> String {
     let mut words = name.split('_');
     let first = words.next().unwrap_or_default().to_owned();
     words.fold(first, |mut name, word| {
