@@ -58,8 +58,8 @@ fn dialect_of(body: &Value) -> Option<Dialect> {
     Some(if has(body, &newer) { Dialect::V0_3 } else { Dialect::V0_1 })
 }
 
-/// Whether the object inside an event is one of the compact dialect: v1.0 puts
-/// a prefix before the names of states and roles, and knows no MIME type of a whole artifact.
+/// Whether the object inside an event is one of the compact dialect: v1.0 puts a prefix before the
+/// names of states and roles, and knows no MIME type of a whole artifact.
 fn is_compact(event: &Value) -> bool {
     let text = |pointer: &str| event.pointer(pointer).and_then(Value::as_str);
     text("/status/state").is_some_and(|state| !state.starts_with("TASK_STATE_"))

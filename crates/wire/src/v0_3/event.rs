@@ -181,7 +181,7 @@ pub(super) struct WriteStatusUpdate<'a> {
 impl<'a> WriteStatusUpdate<'a> {
     fn of(update: &'a StatusUpdate) -> Self {
         Self {
-            kind: "status-update",
+            kind: Kind::StatusUpdate.as_str(),
             task_id: &update.task_id,
             context_id: context_or_task(update.context_id.as_str(), &update.task_id),
             status: WriteStatus::of(&update.status),
@@ -208,7 +208,7 @@ pub(super) struct WriteArtifactUpdate<'a> {
 impl<'a> WriteArtifactUpdate<'a> {
     fn of(update: &'a ArtifactUpdate) -> Self {
         Self {
-            kind: "artifact-update",
+            kind: Kind::ArtifactUpdate.as_str(),
             task_id: &update.task_id,
             context_id: context_or_task(update.context_id.as_str(), &update.task_id),
             artifact: WriteArtifact::of(&update.artifact),

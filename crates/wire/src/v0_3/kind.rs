@@ -7,7 +7,7 @@ use serde::{
 };
 
 /// What an object is.
-#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Kind {
     Task,
@@ -17,10 +17,19 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Task => "task",
+            Self::Message => "message",
+            Self::StatusUpdate => "status-update",
+            Self::ArtifactUpdate => "artifact-update",
+        }
+    }
+
     /// Refuses an object that says it is something else.
     pub(super) fn expect<E: de::Error>(self, said: Option<Self>) -> Result<(), E> {
         match said {
-            Some(other) if other != self => Err(E::custom(format_args!("kind says {other:?} where {self:?} is expected"))),
+            Some(other) if other != self => Err(E::custom(format_args!("kind is {} where {} is expected", other.as_str(), self.as_str()))),
             _ => Ok(()),
         }
     }

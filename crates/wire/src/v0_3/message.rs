@@ -91,7 +91,7 @@ pub(super) struct WriteMessage<'a> {
 impl<'a> WriteMessage<'a> {
     pub(super) fn of(message: &'a Message) -> Self {
         Self {
-            kind: "message",
+            kind: Kind::Message.as_str(),
             message_id: &message.message_id,
             role: match message.role {
                 Role::User => "user",

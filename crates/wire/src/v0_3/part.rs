@@ -109,7 +109,7 @@ pub(super) struct WritePart<'a> {
     file: Option<WriteFile<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<Cow<'a, Object>>,
-    #[serde(skip_serializing_if = "no_members")]
+    #[serde(skip_serializing_if = "Object::is_empty")]
     metadata: Cow<'a, Object>,
 }
 
@@ -132,11 +132,6 @@ impl Serialize for AsBase64<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&proto_json::to_base64(self.0))
     }
-}
-
-#[allow(clippy::ptr_arg, reason = "the form that serde calls")]
-fn no_members(metadata: &Cow<'_, Object>) -> bool {
-    metadata.is_empty()
 }
 
 impl<'a> WritePart<'a> {

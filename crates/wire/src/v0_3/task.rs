@@ -133,7 +133,7 @@ pub(super) struct WriteTask<'a> {
 impl<'a> WriteTask<'a> {
     pub(super) fn of(task: &'a Task) -> Self {
         Self {
-            kind: "task",
+            kind: Kind::Task.as_str(),
             id: &task.id,
             context_id: context_or_task(task.context_id.as_str(), &task.id),
             status: WriteStatus::of(&task.status),
