@@ -188,7 +188,8 @@ class Peer:
         if response.headers.get("content-type", "").startswith("text/event-stream"):
             lines = [
                 line.partition(":")[2].removeprefix(" ")
-                for line in response.text.splitlines()
+                # Not splitlines, which breaks lines inside of JSON strings too.
+                for line in response.text.replace("\r\n", "\n").split("\n")
                 if line.startswith("data:")
             ]
             return response.status_code, json.loads("\n".join(lines))

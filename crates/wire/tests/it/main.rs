@@ -14,6 +14,7 @@ mod coverage;
 mod feed;
 mod generate;
 mod hostile;
+mod interop;
 mod proto;
 mod push;
 mod sdk;
