@@ -64,12 +64,6 @@ fn pass(peer: &mut Peer, kind: &str, json: &[u8]) -> Vec<u8> {
     bytes(&peer.pass(kind, parse(json)).unwrap_or_else(|error| panic!("{kind}: {error}: {}", String::from_utf8_lossy(json))))
 }
 
-/// Whether the line reader under Python's stream client ends a line within the text of an event. A
-/// server must escape these characters in a stream; a value that passes through the SDK cannot.
-fn breaks_lines(json: &[u8]) -> bool {
-    String::from_utf8_lossy(json).contains(['\u{85}', '\u{2028}', '\u{2029}'])
-}
-
 /// The released SDKs understand what we write, and we understand what they make of it.
 fn understood_by(sdk: &str, dialect: Dialect) {
     let Some(mut peer) = Peer::start(sdk) else { return };
@@ -103,10 +97,8 @@ fn understood_by(sdk: &str, dialect: Dialect) {
         }
         for event in make.stream() {
             let json = bytes(&written(dialect, &event));
-            if !breaks_lines(&json) {
-                let back = pass(&mut peer, "StreamResponse", &json);
-                assert_eq!(dialect.decode_event(&back, &mut StreamMemory::default()).unwrap(), [event], "case {case}");
-            }
+            let back = pass(&mut peer, "StreamResponse", &json);
+            assert_eq!(dialect.decode_event(&back, &mut StreamMemory::default()).unwrap(), [event], "case {case}");
         }
         let task = make.task();
         let webhook = dialect.encode_push(&Event::from(task.clone()), &task).unwrap();
