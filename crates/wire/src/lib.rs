@@ -11,6 +11,7 @@ mod legacy;
 pub mod methods;
 mod pending;
 pub mod proto;
+mod push_headers;
 pub mod rest;
 mod states;
 pub mod transfer;
@@ -21,3 +22,4 @@ mod v1_0;
 pub mod version;
 
 pub use dialect::{Dialect, StreamMemory};
+pub use push_headers::push_headers;

@@ -13,7 +13,7 @@ use chancery_core::{
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use serde_json::Value;
 
-use crate::{Dialect, json, states, version::Asked};
+use crate::{Dialect, compact, json, states, version::Asked};
 
 /// Where compact paths are served in full; at the root only those that v1.0 does not use.
 pub const COMPACT_BASE: &str = "/compact";
@@ -284,7 +284,12 @@ impl Call {
         };
         let query = query(dialect, request);
         let target = if query.is_empty() { format!("{prefix}{path}") } else { format!("{prefix}{path}?{query}") };
-        let body = (method == "POST" && has_body(request.operation())).then(|| dialect.encode_request(request)).transpose()?;
+        let body = (method == "POST" && has_body(request.operation())).then(|| match (version, request) {
+            // In JSON-RPC the config is a member of the call; here it is the body.
+            (Version::Compact, Request::CreatePushConfig(config)) => compact::config_body(config),
+            _ => dialect.encode_request(request),
+        });
+        let body = body.transpose()?;
         Ok(Self { method, target, body })
     }
 }
