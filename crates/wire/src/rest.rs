@@ -13,7 +13,7 @@ use chancery_core::{
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use serde_json::Value;
 
-use crate::{Dialect, compact, json, states, version::Asked};
+use crate::{Dialect, json, states, version::Asked};
 
 /// Where compact paths are served in full; at the root only those that v1.0 does not use.
 pub const COMPACT_BASE: &str = "/compact";
@@ -286,7 +286,7 @@ impl Call {
         let target = if query.is_empty() { format!("{prefix}{path}") } else { format!("{prefix}{path}?{query}") };
         let body = (method == "POST" && has_body(request.operation())).then(|| match (version, request) {
             // In JSON-RPC the config is a member of the call; here it is the body.
-            (Version::Compact, Request::CreatePushConfig(config)) => compact::config_body(config),
+            (Version::Compact, Request::CreatePushConfig(config)) => crate::compact::config_body(config),
             _ => dialect.encode_request(request),
         });
         let body = body.transpose()?;
