@@ -12,6 +12,7 @@ pub mod methods;
 mod pending;
 pub mod proto;
 mod push;
+mod push_headers;
 pub mod rest;
 mod states;
 pub mod transfer;
@@ -23,4 +24,5 @@ pub mod version;
 
 pub use dialect::{Dialect, StreamMemory};
 pub use push::decode_push;
+pub use push_headers::push_headers;
 pub use v0_3::hybrid_task;

@@ -284,7 +284,12 @@ impl Call {
         };
         let query = query(dialect, request);
         let target = if query.is_empty() { format!("{prefix}{path}") } else { format!("{prefix}{path}?{query}") };
-        let body = (method == "POST" && has_body(request.operation())).then(|| dialect.encode_request(request)).transpose()?;
+        let body = (method == "POST" && has_body(request.operation())).then(|| match (version, request) {
+            // In JSON-RPC the config is a member of the call; here it is the body.
+            (Version::Compact, Request::CreatePushConfig(config)) => crate::compact::config_body(config),
+            _ => dialect.encode_request(request),
+        });
+        let body = body.transpose()?;
         Ok(Self { method, target, body })
     }
 }

@@ -4,7 +4,7 @@ use chancery_core::Result;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{json, transfer};
+use crate::json;
 
 /// Members whose content belongs to the agents; what looks like a spelling there is none.
 const FREE: [&str; 2] = ["metadata", "data"];
@@ -36,7 +36,7 @@ fn drop_snake(value: &mut Value) -> bool {
             }
         }
         Value::Object(members) => {
-            let second = |name: &&String| name.contains('_') && members.contains_key(&transfer::to_camel(name));
+            let second = |name: &&String| name.contains('_') && members.contains_key(&json::camel_case(name));
             let names: Vec<_> = members.keys().filter(second).cloned().collect();
             for name in names {
                 found |= members.remove(&name).is_some();

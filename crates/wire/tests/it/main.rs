@@ -7,9 +7,10 @@
     clippy::print_stderr,
     clippy::print_stdout,
     unreachable_pub,
-    reason = "a test fails by panicking and says why"
+    reason = "a test fails by panicking and says why; `pub` in a helper means for the other files"
 )]
 
+mod compact;
 mod coverage;
 mod feed;
 mod generate;
@@ -17,7 +18,10 @@ mod hostile;
 mod interop;
 mod proto;
 mod push;
+mod sample;
 mod sdk;
+mod transfer;
+mod v0_1;
 mod v0_2;
 mod v0_3;
 mod v1_0;
