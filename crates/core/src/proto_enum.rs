@@ -3,7 +3,7 @@
 /// Declares an enum with its protobuf numbers and names: written as the name, read as the name
 /// or the number (ProtoJSON accepts both). A `null` is the default, as for every proto field.
 macro_rules! proto_enum {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $number:literal, $text:literal;)+ }) => {
+    ($(#[$doc:meta])* $name:ident, $what:literal { $($(#[$variant_doc:meta])* $variant:ident = $number:literal, $text:literal;)+ }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
@@ -63,10 +63,10 @@ macro_rules! proto_enum {
                         Ok($name::default())
                     }
                     fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<$name, E> {
-                        $name::from_name(name).ok_or_else(|| E::custom(format_args!(concat!("unknown ", stringify!($name), " {}"), name)))
+                        $name::from_name(name).ok_or_else(|| E::custom(format_args!(concat!("unknown ", $what, " {}"), name)))
                     }
                     fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<$name, E> {
-                        $name::from_number(number).ok_or_else(|| E::custom(format_args!(concat!("unknown ", stringify!($name), " {}"), number)))
+                        $name::from_number(number).ok_or_else(|| E::custom(format_args!(concat!("unknown ", $what, " {}"), number)))
                     }
                     fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<$name, E> {
                         self.visit_i64(i64::try_from(number).unwrap_or(i64::MAX))
