@@ -1,8 +1,24 @@
-//! The integration tests of the dialects.
+//! The dialects against the golden vectors, against each other, against hostile input and against
+//! the released SDKs.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    unreachable_pub,
+    reason = "a test fails by panicking and says why"
+)]
 
 mod aliases;
+mod coverage;
 mod detection;
+mod feed;
+mod generate;
+mod hostile;
+mod interop;
 mod proto;
+mod sdk;
 mod v1_0;
 mod v1_0_errors;
 mod v1_0_grpc;
