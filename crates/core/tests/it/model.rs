@@ -145,7 +145,7 @@ fn explicit_presence_is_kept() {
     }
 }
 
-/// V10-LIST-004, V10-LIST-005, V10-LIST-006, V10-LIST-009, v1.0 data model 5.1.
+/// V10-LIST-004, V10-LIST-005, V10-LIST-006, v1.0 data model 5.1.
 #[test]
 fn a_page_of_tasks_always_shows_its_four_members() {
     writes(&TaskPage::new(vec![], 50, 0), r#"{"tasks":[],"nextPageToken":"","pageSize":50,"totalSize":0}"#);
@@ -167,7 +167,7 @@ fn a_page_of_tasks_always_shows_its_four_members() {
     assert_eq!(shown["tasks"][0], serde_json::to_value(&full).unwrap());
 }
 
-/// V10-CARD-007, V10-SIGN-003, V10-SIGN-004, V10-SIGN-005, V10-SIGN-006: presence in the card.
+/// V10-CARD-007, v1.0 data model 5.1: presence in the card.
 #[test]
 fn a_card_shows_what_is_required_and_what_was_set() {
     writes(

@@ -99,7 +99,7 @@ fn messages_of_other_versions_are_read() {
     alias(Operation::SendMessage, native, extension);
 }
 
-/// DIA-GEN-004, DIA-ALIAS-002: options of a send request.
+/// DIA-GEN-004, DIA-ALIAS-002, V10-DM-017: options of a send request; what v1.0 renamed is still read.
 #[test]
 fn options_of_other_versions_are_read() {
     let hook = json!({"url": "https://h.example", "token": "t"});

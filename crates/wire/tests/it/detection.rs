@@ -77,7 +77,7 @@ fn creator(params: &[u8]) -> Option<Version> {
 
 /// CONV-DET-001, CONV-DET-002, CONV-DET-003, CONV-DET-004, CONV-DET-005, CONV-DET-006, CONV-DET-010,
 /// CONV-DET-011, CONV-DET-012, CONV-DET-013, CONV-DET-014, CONV-DET-015, CONV-DET-016, CONV-CARD-001,
-/// CONV-CARD-003, V10-VER-006.
+/// CONV-CARD-003.
 #[test]
 fn every_request_of_the_vector_is_recognized() {
     let vector = vector::one("detection/requests");
@@ -248,6 +248,18 @@ fn a_method_name_and_the_header_decide_together() {
     }
 }
 
+/// CONV-DET-017: hints are not followed. Explicit `null` members come from v0.1 clients, a PascalCase
+/// method without a header from a broken v1.0 client.
+#[test]
+fn the_style_of_a_body_does_not_change_the_version() {
+    let body = br#"{"jsonrpc":"2.0","id":null,"method":"GetTask","params":{"id":"t","historyLength":null,"metadata":null}}"#;
+    let call = Call::parse(body).unwrap();
+    let (spoken, operation) = version::of_rpc(&call.method, Some("1.0")).unwrap();
+    assert_eq!((spoken, operation), (Spoken::Version(Version::V1_0), Operation::GetTask));
+    assert!(Dialect::V1_0.request(operation, call.params(), &chancery_core::Limits::default()).is_ok());
+    refused(version::of_rpc("GetTask", None), ErrorKind::VersionNotSupported);
+}
+
 /// CONV-DET-006: what a task was created by decides where the name and the header do not.
 #[test]
 fn the_creator_of_a_task_decides_among_the_older_versions() {
@@ -276,7 +288,7 @@ fn well_known_paths_name_the_form_of_the_card() {
     }
 }
 
-/// V10-GRPC-001, CONV-DET-016.
+/// CONV-DET-016.
 #[test]
 fn grpc_paths_name_the_version_and_the_operation() {
     for operation in Operation::ALL {

@@ -171,7 +171,7 @@ fn http_errors_of_other_servers_are_understood() {
     }
 }
 
-/// V10-ERR-006, V10-ERR-012: our own causes stay with us in every binding.
+/// Our own causes stay with us in every binding.
 #[test]
 fn the_cause_of_an_internal_error_is_not_written() {
     let error = Error::internal("table tasks is locked");

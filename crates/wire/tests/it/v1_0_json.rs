@@ -390,6 +390,34 @@ fn absent_options_have_their_documented_defaults() {
     }
 }
 
+/// V10-DM-013: the one message that we write in an agent's name says where it belongs.
+#[test]
+fn words_of_our_own_carry_the_conversation_and_the_task() {
+    let mut task = chancery_core::Task::new("t-1", "c-1", TaskState::Completed);
+    let transfer = json!({"state": "transferred", "transfer": {"agentEndpoint": "https://b.example", "taskId": "t-2"}});
+    task.metadata.insert(chancery_core::extension::HANDOFF.to_owned(), transfer);
+    chancery_wire::transfer::unaware(&mut task);
+    let message = task.status.message.unwrap();
+    assert_eq!(message.role, chancery_core::Role::Agent);
+    assert_eq!(message.context_id, Some("c-1".into()));
+    assert_eq!(message.task_id, Some("t-1".into()));
+}
+
+/// V10-DM-014: both ids of a message arrive as they were sent, for the server to compare; its refusal
+/// is the vector `error-context-mismatch`.
+#[test]
+fn a_message_keeps_both_of_its_ids() {
+    for dialect in BOTH {
+        for (context, task) in [(Some("c-1"), Some("t-1")), (Some("c-1"), None), (None, Some("t-1")), (None, None), (Some(""), Some(""))] {
+            let text = json!({"message": {"messageId": "m", "contextId": context, "taskId": task, "role": "ROLE_USER", "parts": [{"text": "hi"}]}});
+            let Request::SendMessage(send) = dialect.decode_request(Operation::SendMessage, &bytes(&text)).unwrap() else { panic!() };
+            let filled = |id: Option<&str>| id.filter(|id| !id.is_empty()).map(str::to_owned);
+            assert_eq!(send.message.context_id.map(|id| id.into_string()), filled(context));
+            assert_eq!(send.message.task_id.map(|id| id.into_string()), filled(task));
+        }
+    }
+}
+
 /// V10-DM-007 for HTTP+JSON: unknown query parameters are ignored, the last of two wins.
 #[test]
 fn queries_are_read_leniently() {
