@@ -10,8 +10,10 @@
     reason = "a test fails by panicking and says why; `pub` in a helper means for the other files"
 )]
 
+mod aliases;
 mod compact;
 mod coverage;
+mod detection;
 mod feed;
 mod generate;
 mod hostile;
@@ -25,4 +27,7 @@ mod v0_1;
 mod v0_2;
 mod v0_3;
 mod v1_0;
+mod v1_0_errors;
+mod v1_0_grpc;
+mod v1_0_json;
 mod vector;
