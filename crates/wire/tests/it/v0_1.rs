@@ -5,11 +5,10 @@ use chancery_core::{
     SendMessage, SendReply, StatusUpdate, Task, TaskState, TaskStatus, Version,
 };
 use chancery_wire::{Dialect, StreamMemory, errors, methods, push_headers};
-use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::{
-    sample,
+    spoiled::spoiled,
     vector::{self, Vector, assert_exact, assert_same, bytes, canonical_reply, canonical_request, folder, one, parse},
 };
 
@@ -669,37 +668,6 @@ fn a_cancel_carries_its_metadata() {
     assert_eq!(parse(&V0_1.encode_request(&cancel).unwrap()), params);
 }
 
-/// What v0.1 carries of a task: messages without ids, lossy states by their words.
-fn carried(mut task: Task) -> Task {
-    let words = match task.status.state {
-        TaskState::Rejected => Some(("Rejected by the agent.", TaskState::Failed)),
-        TaskState::AuthRequired => Some(("Authentication required.", TaskState::InputRequired)),
-        _ => None,
-    };
-    if let Some((words, state)) = words {
-        task.status.state = state;
-        let said = || Message::agent(words).in_context(task.context_id.as_str()).to_task(task.id.as_str());
-        task.status.message.get_or_insert_with(said);
-    }
-    for message in task.history.iter_mut().chain(&mut task.status.message) {
-        message.message_id = "".into();
-    }
-    task.record = chancery_core::Record::default();
-    task
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
-
-    /// CONV-TASK-002, CONV-PART-001.
-    #[test]
-    fn a_task_comes_back_with_all_that_v0_1_carries(made in sample::task()) {
-        let json = V0_1.encode_reply(&Reply::Sent(made.clone().into())).unwrap();
-        let Reply::Sent(SendReply::Task(read)) = V0_1.decode_reply(Operation::SendMessage, &json).unwrap() else { panic!() };
-        prop_assert_eq!(carried(*read), carried(made));
-    }
-}
-
 /// Whatever a peer sends is read or refused, and what is read can be written.
 #[test]
 fn nothing_that_a_peer_sends_does_harm() {
@@ -707,20 +675,20 @@ fn nothing_that_a_peer_sends_does_harm() {
     for vector in folder("v0.1") {
         let Some(params) = vector.at("/request/body/params") else { continue };
         let (_, operation, _) = vector::read_request(&vector);
-        for params in sample::spoiled(params) {
+        for params in spoiled(params) {
             if let Ok(request) = V0_1.request(operation, &bytes(&params), &Limits::default()) {
                 V0_1.encode_request(&request).unwrap();
             }
             tried += 1;
         }
-        for result in vector.at("/response/body/result").map(sample::spoiled).unwrap_or_default() {
+        for result in vector.at("/response/body/result").map(spoiled).unwrap_or_default() {
             if let Ok(reply) = V0_1.decode_reply(operation, &bytes(&result)) {
                 V0_1.encode_reply(&reply).unwrap();
             }
             tried += 1;
         }
         let events = vector.at("/response/events").and_then(Value::as_array);
-        for element in events.into_iter().flatten().flat_map(|element| sample::spoiled(&element["result"])) {
+        for element in events.into_iter().flatten().flat_map(|element| spoiled(&element["result"])) {
             let mut memory = StreamMemory::default();
             for event in V0_1.decode_event(&bytes(&element), &mut memory).unwrap_or_default() {
                 V0_1.encode_event(&event, &mut memory).unwrap();
