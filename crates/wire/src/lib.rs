@@ -9,6 +9,7 @@ mod json;
 pub mod jsonrpc;
 mod legacy;
 pub mod methods;
+mod pb_json;
 mod pending;
 pub mod proto;
 pub mod rest;
