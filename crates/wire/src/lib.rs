@@ -5,6 +5,7 @@ mod compact;
 mod dialect;
 mod error_body;
 pub mod errors;
+pub mod grpc;
 mod json;
 pub mod jsonrpc;
 mod legacy;
