@@ -341,7 +341,11 @@ fn method_and_path(version: Version, request: &Request) -> Result<(&'static str,
 fn query(dialect: Dialect, request: &Request) -> String {
     let mut pairs: Vec<(&str, &str, String)> = Vec::new();
     match request {
-        Request::GetTask(get) => pairs.extend(get.history_length.map(|length| ("historyLength", "history_length", length.to_string()))),
+        Request::GetTask(get) => {
+            // Zero means "everything" to v0.3, so it stays unsaid and the caller strips the history.
+            let length = get.history_length.filter(|length| *length != 0 || dialect.version() != Version::V0_3);
+            pairs.extend(length.map(|length| ("historyLength", "history_length", length.to_string())));
+        }
         Request::ListTasks(list) => list_query(dialect, list, &mut pairs),
         Request::ListPushConfigs(list) => {
             if list.page_size != 0 {
