@@ -119,7 +119,13 @@ impl Route {
             Request::GetTask(get) => get.id = task.unwrap_or_default(),
             Request::CancelTask(cancel) => cancel.id = task.unwrap_or_default(),
             Request::Subscribe(subscribe) => subscribe.id = task.unwrap_or_default(),
-            Request::CreatePushConfig(create) => create.task_id = task.unwrap_or_default(),
+            Request::CreatePushConfig(create) => {
+                create.task_id = task.unwrap_or_default();
+                if self.version == Version::V0_3 && create.id.is_empty() {
+                    // V03-PUSHCFG-002: known only now that the path has said the task.
+                    create.id = create.task_id.as_str().into();
+                }
+            }
             Request::GetPushConfig(get) => (get.task_id, get.id) = (task.unwrap_or_default(), config),
             Request::ListPushConfigs(list) => list.task_id = task.unwrap_or_default(),
             Request::DeletePushConfig(delete) => (delete.task_id, delete.id) = (task.unwrap_or_default(), config.unwrap_or_default()),

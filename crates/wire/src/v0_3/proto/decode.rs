@@ -123,9 +123,7 @@ pub fn create_push_config_from_proto(request: pb::CreateTaskPushNotificationConf
         Some(task) if request.parent.is_empty() => task,
         _ => task_name("parent", &request.parent)?,
     };
-    if config.id.is_empty() {
-        config.id = named_id.flatten().unwrap_or_else(|| request.config_id.into());
-    }
+    name_config(&mut config, named_id.flatten().or_else(|| PushConfigId::from(request.config_id).present()));
     config.record.origin = origin(None);
     Ok(config)
 }
@@ -138,10 +136,16 @@ pub fn push_config_from_proto(wire: pb::TaskPushNotificationConfig) -> Result<Pu
     let (task, id) = config_name(&wire.name)?;
     let mut config = wire.push_notification_config.map(push_config).unwrap_or_default();
     config.task_id = task;
-    if config.id.is_empty() {
-        config.id = id.unwrap_or_default();
-    }
+    name_config(&mut config, id);
     Ok(config)
+}
+
+/// The config's own id comes first, then what is around it; without either it is the one named like
+/// its task (V03-PUSHCFG-002).
+fn name_config(config: &mut PushConfig, around: Option<PushConfigId>) {
+    if config.id.is_empty() {
+        config.id = around.unwrap_or_else(|| config.task_id.as_str().into());
+    }
 }
 
 fn push_config(wire: pb::PushNotificationConfig) -> PushConfig {

@@ -31,7 +31,7 @@ pub(super) fn request(operation: Operation, json: &[u8]) -> Result<Request> {
         Operation::CancelTask => Request::CancelTask(json::read::<CallMembers>(json).unwrap_or_default().cancel_task()),
         Operation::Subscribe => Request::Subscribe(json::read::<CallMembers>(json)?.subscribe()),
         Operation::CreatePushConfig => {
-            let mut config = json::read::<PushMembers>(json)?.into_config();
+            let mut config = json::read::<PushMembers>(json)?.config();
             config.record.origin = origin(None);
             Request::CreatePushConfig(Box::new(config))
         }
@@ -51,9 +51,7 @@ pub(super) fn reply(operation: Operation, json: &[u8]) -> Result<Reply> {
         Operation::SendMessage => Reply::Sent(json::read::<ReadReply>(json)?.0),
         Operation::GetTask | Operation::CancelTask => Reply::Task(Box::new(json::read::<ReadTask>(json)?.0)),
         Operation::ListTasks => Reply::Tasks(task_page(json)?),
-        Operation::CreatePushConfig | Operation::GetPushConfig => {
-            Reply::PushConfig(Box::new(json::read::<PushMembers>(json)?.into_config()))
-        }
+        Operation::CreatePushConfig | Operation::GetPushConfig => Reply::PushConfig(Box::new(json::read::<PushMembers>(json)?.config())),
         Operation::ListPushConfigs => Reply::PushConfigs(config_page(json)?),
         // Peers answer with nothing, `{}` or `null` (V03-REST-017).
         Operation::DeletePushConfig => Reply::Deleted,
@@ -92,7 +90,7 @@ impl<'de> Deserialize<'de> for ReadConfiguration {
         let mut configuration = SendConfiguration::default();
         configuration.accepted_output_modes = members.accepted_output_modes.unwrap_or_default();
         configuration.push_config = members.push_notification.map(|push| {
-            let mut config = push.into_config();
+            let mut config = push.config();
             config.record.origin = origin(None);
             Box::new(config)
         });
@@ -105,11 +103,20 @@ impl<'de> Deserialize<'de> for ReadConfiguration {
 }
 
 impl PushMembers {
+    /// The config; without an id it is the one named like its task (V03-PUSHCFG-002).
+    fn config(self) -> PushConfig {
+        let mut config = self.innermost();
+        if config.id.is_empty() {
+            config.id = config.task_id.as_str().into();
+        }
+        config
+    }
+
     /// The config, whatever is around it (V03-REST-014). What stands further inside wins; the task
     /// of the path wins over all of it.
-    fn into_config(self) -> PushConfig {
+    fn innermost(self) -> PushConfig {
         let mut config = match self.config.or(self.push_notification_config) {
-            Some(inner) => inner.into_config(),
+            Some(inner) => inner.innermost(),
             None => {
                 let mut config = PushConfig::new(self.url.unwrap_or_default()).id(self.id.unwrap_or_default());
                 config.token = self.token.unwrap_or_default();
@@ -226,7 +233,7 @@ fn task_page(json: &[u8]) -> Result<TaskPage> {
 
 fn config_page(json: &[u8]) -> Result<PushConfigPage> {
     let members = if is_list(json) { ConfigPageMembers { configs: json::read(json)?, ..Default::default() } } else { json::read(json)? };
-    let mut page = PushConfigPage::new(members.configs.unwrap_or_default().into_iter().map(PushMembers::into_config).collect());
+    let mut page = PushConfigPage::new(members.configs.unwrap_or_default().into_iter().map(PushMembers::config).collect());
     page.next_page_token = members.next_page_token.unwrap_or_default();
     Ok(page)
 }
