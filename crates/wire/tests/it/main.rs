@@ -17,5 +17,6 @@ mod hostile;
 mod interop;
 mod proto;
 mod sdk;
+mod v0_3_rest;
 mod v1_0;
 mod vector;
