@@ -17,6 +17,8 @@ mod hostile;
 mod interop;
 mod proto;
 mod sdk;
+mod v0_3_grpc;
 mod v0_3_rest;
+mod v0_3_sdk;
 mod v1_0;
 mod vector;

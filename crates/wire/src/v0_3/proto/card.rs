@@ -175,7 +175,9 @@ pub fn card_from_proto(wire: pb::AgentCard) -> Result<Card> {
     card.supported_interfaces = read_interfaces(&wire.protocol_version, wire.url, wire.preferred_transport, wire.additional_interfaces);
     card.name = wire.name;
     card.description = wire.description;
-    card.provider = wire.provider.map(|provider| Provider::new(provider.organization, provider.url));
+    // Python peers write a provider that says nothing when there is none.
+    let provider = wire.provider.filter(|provider| *provider != pb::AgentProvider::default());
+    card.provider = provider.map(|provider| Provider::new(provider.organization, provider.url));
     card.version = wire.version;
     card.documentation_url = Some(wire.documentation_url).filter(|url| !url.is_empty());
     card.capabilities = wire.capabilities.map(read_capabilities).unwrap_or_default();

@@ -275,9 +275,14 @@ fn status(wire: Option<pb::TaskStatus>, metadata: &mut Object) -> Result<TaskSta
     let Some(wire) = wire else { return Ok(TaskStatus::default()) };
     let state = TaskState::from_number(wire.state.into()).unwrap_or_else(|| legacy::read_state(&wire.state.to_string(), metadata));
     let mut status = TaskStatus::new(state);
-    status.message = within("status.message", wire.update.map(message_from_proto).transpose())?;
+    status.message = within("status.message", wire.update.map(message_from_proto).transpose())?.filter(|message| !is_nothing(message));
     status.timestamp = timestamp("status.timestamp", wire.timestamp)?;
     Ok(status)
+}
+
+/// Whether a status message only stands for none: Python peers write one that says nothing.
+pub(in crate::v0_3) fn is_nothing(message: &Message) -> bool {
+    message.message_id.is_empty() && message.parts.is_empty()
 }
 
 /// Reads a message.

@@ -28,6 +28,8 @@ pub(in crate::v0_3) mod file_bytes;
 pub(in crate::v0_3) mod name;
 mod status;
 
+pub(in crate::v0_3) use decode::is_nothing;
+
 pub use card::{card_from_proto, card_to_proto};
 pub use decode::{
     artifact_from_proto, cancel_task_from_proto, create_push_config_from_proto, delete_push_config_from_proto, event_from_proto,

@@ -11,7 +11,10 @@ use super::types::{
     ArtifactMembers, ArtifactUpdateMembers, FileMembers, MessageMembers, PartMembers, PayloadMembers, State, StatusMembers,
     StatusUpdateMembers, TaskMembers,
 };
-use crate::{legacy, v0_3::proto::file_bytes};
+use crate::{
+    legacy,
+    v0_3::proto::{self, file_bytes},
+};
 
 #[derive(Default)]
 pub(super) struct ReadMessage {
@@ -115,7 +118,7 @@ impl<'de> Deserialize<'de> for ReadStatus {
             Some(State::Unknown(word)) => (TaskState::Unspecified, Some(word)),
         };
         let mut status = TaskStatus::new(state);
-        status.message = members.message.map(|read| read.message);
+        status.message = members.message.map(|read| read.message).filter(|message| !proto::is_nothing(message));
         status.timestamp = members.timestamp.map(|at| at.0);
         Ok(Self { status, unknown })
     }
