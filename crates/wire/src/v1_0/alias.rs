@@ -200,15 +200,15 @@ impl<'de> Deserialize<'de> for ReadPart {
         }
         let members = Members::deserialize(deserializer)?;
         let file = members.file.unwrap_or_default();
-        let raw = agree("raw", [members.raw, file.bytes])?;
+        let bytes = |text: Option<String>| {
+            text.map(|text| proto_json::from_base64(&text).ok_or_else(|| de::Error::custom("raw is not base64"))).transpose()
+        };
+        let raw = agree("raw", [bytes(members.raw)?, bytes(file.bytes)?])?;
         let url = agree("url", [members.url, file.uri])?;
         let data = agree("data", [members.data, members.structured_data])?;
         let (content, kind) = match (members.text, raw, url, data) {
             (Some(text), None, None, None) => (Content::Text(text), "text"),
-            (None, Some(raw), None, None) => {
-                let bytes = proto_json::from_base64(&raw).ok_or_else(|| de::Error::custom("raw is not base64"))?;
-                (Content::Raw(bytes), "file")
-            }
+            (None, Some(raw), None, None) => (Content::Raw(raw), "file"),
             (None, None, Some(url), None) => (Content::Url(url), "file"),
             (None, None, None, Some(data)) => (Content::Data(data), "data"),
             _ => return Err(de::Error::custom("a part holds exactly one of text, raw, url, data")),
@@ -418,6 +418,8 @@ impl<'de> Deserialize<'de> for ReadPushConfig {
             id: Option<PushConfigId>,
             #[serde(alias = "config_id")]
             config_id: Option<PushConfigId>,
+            #[serde(alias = "push_notification_config_id")]
+            push_notification_config_id: Option<PushConfigId>,
             #[serde(alias = "task_id")]
             task_id: Option<TaskId>,
             url: Option<String>,
@@ -431,7 +433,8 @@ impl<'de> Deserialize<'de> for ReadPushConfig {
         let text = |text: String| Some(text).filter(|text| !text.is_empty());
         let mut config = PushConfig::default();
         config.tenant = members.tenant.unwrap_or_default();
-        config.id = agree("id", [members.id, members.config_id, nested.id.present()])?.unwrap_or_default();
+        config.id =
+            agree("id", [members.id, members.config_id, members.push_notification_config_id, nested.id.present()])?.unwrap_or_default();
         config.task_id = agree("taskId", [members.task_id, nested.task_id.present()])?.unwrap_or_default();
         config.url = agree("url", [members.url, text(nested.url)])?.unwrap_or_default();
         config.token = agree("token", [members.token, Some(nested.token).filter(|token| !token.is_empty())])?.unwrap_or_default();

@@ -10,7 +10,9 @@
     reason = "a test fails by panicking and says why"
 )]
 
+mod aliases;
 mod coverage;
+mod detection;
 mod feed;
 mod generate;
 mod hostile;
@@ -21,4 +23,7 @@ mod v0_3_grpc;
 mod v0_3_rest;
 mod v0_3_sdk;
 mod v1_0;
+mod v1_0_errors;
+mod v1_0_grpc;
+mod v1_0_json;
 mod vector;

@@ -50,7 +50,7 @@ fn a_vector_frame_is_the_length_of_the_message_and_the_message() {
 
 #[test]
 fn error_details_are_found_by_their_type() {
-    let vector = vectors("v1.0").find(|vector| vector["message"] == "google.rpc.Status").unwrap();
+    let vector = vectors("v1.0").find(|vector| vector["id"] == "v1.0/grpc-error-not-found").unwrap();
     let status = google_rpc::Status::decode(bytes(&vector["hex"]).as_slice()).unwrap();
     assert_eq!((status.code, status.message.as_str()), (5, "Task not found"));
     let info: google_rpc::ErrorInfo = status.details[0].to_msg().unwrap();
@@ -171,12 +171,24 @@ fn round_trip(message: &str, bytes: &[u8]) -> Vec<u8> {
         "a2a.v1.TaskPushNotificationConfig" => of::<a2a_v1::TaskPushNotificationConfig>,
         "a2a.v1.TaskSubscriptionRequest" => of::<a2a_v1::TaskSubscriptionRequest>,
         "google.rpc.Status" => of::<google_rpc::Status>,
+        "lf.a2a.v1.AgentCard" => of::<lf_a2a_v1::AgentCard>,
+        "lf.a2a.v1.CancelTaskRequest" => of::<lf_a2a_v1::CancelTaskRequest>,
+        "lf.a2a.v1.DeleteTaskPushNotificationConfigRequest" => of::<lf_a2a_v1::DeleteTaskPushNotificationConfigRequest>,
+        "lf.a2a.v1.GetExtendedAgentCardRequest" => of::<lf_a2a_v1::GetExtendedAgentCardRequest>,
+        "lf.a2a.v1.GetTaskPushNotificationConfigRequest" => of::<lf_a2a_v1::GetTaskPushNotificationConfigRequest>,
         "lf.a2a.v1.GetTaskRequest" => of::<lf_a2a_v1::GetTaskRequest>,
         "lf.a2a.v1.ListTaskPushNotificationConfigsRequest" => of::<lf_a2a_v1::ListTaskPushNotificationConfigsRequest>,
+        "lf.a2a.v1.ListTaskPushNotificationConfigsResponse" => of::<lf_a2a_v1::ListTaskPushNotificationConfigsResponse>,
+        "lf.a2a.v1.ListTasksRequest" => of::<lf_a2a_v1::ListTasksRequest>,
+        "lf.a2a.v1.ListTasksResponse" => of::<lf_a2a_v1::ListTasksResponse>,
+        "lf.a2a.v1.Message" => of::<lf_a2a_v1::Message>,
         "lf.a2a.v1.Part" => of::<lf_a2a_v1::Part>,
         "lf.a2a.v1.SendMessageRequest" => of::<lf_a2a_v1::SendMessageRequest>,
+        "lf.a2a.v1.SendMessageResponse" => of::<lf_a2a_v1::SendMessageResponse>,
         "lf.a2a.v1.StreamResponse" => of::<lf_a2a_v1::StreamResponse>,
+        "lf.a2a.v1.SubscribeToTaskRequest" => of::<lf_a2a_v1::SubscribeToTaskRequest>,
         "lf.a2a.v1.Task" => of::<lf_a2a_v1::Task>,
+        "lf.a2a.v1.TaskPushNotificationConfig" => of::<lf_a2a_v1::TaskPushNotificationConfig>,
         other => panic!("no test knows the message {other}"),
     };
     of(bytes)
