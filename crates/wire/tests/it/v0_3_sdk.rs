@@ -4,7 +4,7 @@
 //! Messages with references to other tasks are left out for all of them: Python's HTTP+JSON refuses
 //! the member, and neither SDK has the field.
 
-use chancery_core::{Event, Operation, Reply, Request};
+use chancery_core::{Card, Event, Operation, Reply, Request, SecurityScheme, security::OAuthFlow};
 use chancery_wire::{Dialect, grpc::v0_3, proto::a2a_v1::AgentCard};
 use prost::Message as _;
 use serde_json::{Value, json};
@@ -104,27 +104,39 @@ fn javascript_0_3_14_and_we_read_each_other_over_grpc() {
 
 #[test]
 fn python_0_3_26_reads_our_cards_over_grpc() {
-    cards("py-0.3.26");
+    cards("py-0.3.26", |card| {
+        // The fields came late, and its converter does not know them.
+        card.icon_url = None;
+        card.skills.iter_mut().for_each(|skill| skill.security_requirements.clear());
+        for scheme in card.security_schemes.values_mut() {
+            if let SecurityScheme::OAuth2(scheme) = scheme {
+                scheme.metadata_url.clear();
+            }
+        }
+    });
 }
 
 #[test]
 fn javascript_0_3_14_reads_our_cards_over_grpc() {
-    cards("js-0.3.14");
+    cards("js-0.3.14", |card| card.icon_url = None);
 }
 
 /// Passes generated cards through an SDK. What v0.3 cannot say is gone before.
-fn cards(sdk: &str) {
+fn cards(sdk: &str, fit: fn(&mut Card)) {
     let Some(mut peer) = Peer::start(sdk) else { return };
     for case in 0..40 {
-        let ours = v0_3::card_to_proto(&Generator::new(case).card());
+        let mut card = serde_json::to_value(Generator::new(case).card()).unwrap();
+        no_nulls(&mut card);
+        let mut card: Card = serde_json::from_value(card).unwrap();
+        // Without a flow, JavaScript refuses the card and Python takes it for the password flow.
+        let device =
+            |scheme: &SecurityScheme| matches!(scheme, SecurityScheme::OAuth2(scheme) if matches!(scheme.flows, OAuthFlow::DeviceCode(_)));
+        card.security_schemes.retain(|_, scheme| !device(scheme));
+        fit(&mut card);
+        let ours = v0_3::card_to_proto(&card);
         let theirs = peer.pass_bytes("pb/AgentCard", &ours.encode_to_vec()).unwrap_or_else(|error| panic!("{sdk} case {case}: {error}"));
         let theirs = AgentCard::decode(theirs.as_slice()).unwrap();
-        let [theirs, ours] = [theirs, ours].map(|wire| {
-            let mut card = v0_3::card_from_proto(wire).unwrap();
-            // The field came late, and their converters do not know it.
-            card.icon_url = None;
-            serde_json::to_value(card).unwrap()
-        });
+        let [theirs, ours] = [theirs, ours].map(|wire| serde_json::to_value(v0_3::card_from_proto(wire).unwrap()).unwrap());
         assert!(normal(&theirs) == normal(&ours), "{sdk} case {case}\n  theirs: {theirs}\n  ours:   {ours}");
     }
 }

@@ -8,8 +8,7 @@
 use std::collections::BTreeMap;
 
 use chancery_core::{
-    Binding, Capabilities, Card, Error, Extension, Interface, Provider, Result, SecurityRequirement, SecurityScheme, Signature, Skill,
-    Version,
+    Binding, Capabilities, Card, Error, Extension, Interface, Provider, Result, SecurityScheme, Signature, Skill, Version,
     security::{
         ApiKeyLocation, ApiKeyScheme, AuthorizationCodeFlow, ClientCredentialsFlow, DeviceCodeFlow, HttpAuthScheme, ImplicitFlow,
         MutualTlsScheme, OAuth2Scheme, OAuthFlow, OpenIdConnectScheme, PasswordFlow,
@@ -49,7 +48,7 @@ pub fn card_to_proto(card: &Card) -> pb::AgentCard {
         documentation_url: card.documentation_url.clone().unwrap_or_default(),
         capabilities: Some(write_capabilities(&card.capabilities)),
         security_schemes: card.security_schemes.iter().map(|(name, scheme)| (name.clone(), write_scheme(scheme))).collect(),
-        security: card.security_requirements.iter().map(write_requirement).collect(),
+        security: card.security_requirements.iter().map(Into::into).collect(),
         default_input_modes: card.default_input_modes.clone(),
         default_output_modes: card.default_output_modes.clone(),
         skills: card.skills.iter().map(write_skill).collect(),
@@ -91,7 +90,7 @@ fn write_skill(skill: &Skill) -> pb::AgentSkill {
         examples: skill.examples.clone(),
         input_modes: skill.input_modes.clone(),
         output_modes: skill.output_modes.clone(),
-        security: skill.security_requirements.iter().map(write_requirement).collect(),
+        security: skill.security_requirements.iter().map(Into::into).collect(),
     }
 }
 
@@ -101,11 +100,6 @@ fn write_signature(signature: &Signature) -> pb::AgentCardSignature {
         signature: signature.signature.clone(),
         header: signature.header.as_ref().map(object_to_struct),
     }
-}
-
-fn write_requirement(requirement: &SecurityRequirement) -> pb::Security {
-    let list = |scopes: &Vec<String>| pb::StringList { list: scopes.clone() };
-    pb::Security { schemes: requirement.schemes.iter().map(|(name, scopes)| (name.clone(), list(scopes))).collect() }
 }
 
 fn write_scheme(scheme: &SecurityScheme) -> pb::SecurityScheme {
@@ -183,7 +177,7 @@ pub fn card_from_proto(wire: pb::AgentCard) -> Result<Card> {
     card.capabilities = wire.capabilities.map(read_capabilities).unwrap_or_default();
     card.capabilities.extended_agent_card = yes(wire.supports_authenticated_extended_card);
     card.security_schemes = read_schemes(wire.security_schemes)?;
-    card.security_requirements = wire.security.into_iter().map(read_requirement).collect();
+    card.security_requirements = wire.security.into_iter().map(Into::into).collect();
     card.default_input_modes = wire.default_input_modes;
     card.default_output_modes = wire.default_output_modes;
     card.skills = wire.skills.into_iter().map(read_skill).collect();
@@ -235,7 +229,7 @@ fn read_skill(wire: pb::AgentSkill) -> Skill {
     skill.examples = wire.examples;
     skill.input_modes = wire.input_modes;
     skill.output_modes = wire.output_modes;
-    skill.security_requirements = wire.security.into_iter().map(read_requirement).collect();
+    skill.security_requirements = wire.security.into_iter().map(Into::into).collect();
     skill
 }
 
@@ -243,10 +237,6 @@ fn read_signature(wire: pb::AgentCardSignature) -> Signature {
     let mut signature = Signature::new(wire.protected, wire.signature);
     signature.header = wire.header.map(struct_to_object);
     signature
-}
-
-fn read_requirement(wire: pb::Security) -> SecurityRequirement {
-    wire.schemes.into_iter().fold(SecurityRequirement::new(), |requirement, (name, scopes)| requirement.and(name, scopes.list))
 }
 
 fn read_schemes(schemes: BTreeMap<String, pb::SecurityScheme>) -> Result<BTreeMap<String, SecurityScheme>> {
