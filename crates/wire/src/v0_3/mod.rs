@@ -10,7 +10,9 @@ mod list;
 mod message;
 mod params;
 mod part;
+pub mod proto;
 mod push_config;
+mod rest;
 mod spelling;
 mod task;
 
@@ -30,7 +32,8 @@ pub use hybrid::hybrid_task;
 
 /// v0.3 over JSON-RPC.
 pub(crate) static JSON_RPC: KindShape = KindShape::new(Version::V0_3, Binding::JsonRpc);
-pub(crate) static REST: crate::pending::Pending = crate::pending::Pending;
+/// v0.3 over HTTP+JSON.
+pub(crate) static REST: rest::Rest = rest::Rest;
 /// v0.3 over HTTP+JSON with the objects of JSON-RPC.
 pub(crate) static REST_KIND: KindShape = KindShape::new(Version::V0_3, Binding::HttpJson);
 

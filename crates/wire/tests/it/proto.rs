@@ -109,6 +109,10 @@ fn compiler(source: &str) -> protox::Compiler {
 fn config(package: &str) -> prost_build::Config {
     let mut config = prost_build::Config::new();
     config.bytes(["."]).btree_map(["."]);
+    // Written by hand: an entry of this map must have its value even when it is empty.
+    for requirement in [".a2a.v1.Security", ".lf.a2a.v1.SecurityRequirement"] {
+        config.extern_path(requirement, "crate::proto::SecurityRequirement");
+    }
     if package == "google.rpc" {
         // Error details travel as Any, which names its type.
         config.enable_type_names().type_name_domain(["."], "type.googleapis.com");
@@ -122,19 +126,10 @@ fn check_vectors(version: &str) {
         let message = vector["message"].as_str().unwrap();
         let received = vector["hex"].as_str().unwrap();
         let sent = hex(&round_trip(message, &bytes(&vector["hex"])));
-        assert_eq!(sent, without_empty_map_values(received), "{}", vector["id"]);
+        assert_eq!(sent, received, "{}", vector["id"]);
         checked += 1;
     }
     assert!(checked > 8, "only {checked} vectors of {version}");
-}
-
-/// The requirements of the v0.3 card as prost writes them.
-///
-/// prost leaves the empty message out where it is the value of a map; other encoders write it as
-/// `1200`. Both mean the same.
-fn without_empty_map_values(hex: &str) -> String {
-    hex.replace("4a0c0a0a0a066265617265721200", "4a0a0a080a06626561726572")
-        .replace("4a130a070a036b657912000a080a046d746c731200", "4a0f0a050a036b65790a060a046d746c73")
 }
 
 /// The vectors of the gRPC binding of one version.

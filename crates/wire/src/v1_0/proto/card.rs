@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chancery_core::{
-    Capabilities, Card, Error, Extension, Interface, Provider, Result, SecurityRequirement, SecurityScheme, Signature, Skill,
+    Capabilities, Card, Error, Extension, Interface, Provider, Result, SecurityScheme, Signature, Skill,
     security::{
         ApiKeyLocation, ApiKeyScheme, AuthorizationCodeFlow, ClientCredentialsFlow, DeviceCodeFlow, HttpAuthScheme, ImplicitFlow,
         MutualTlsScheme, OAuth2Scheme, OAuthFlow, OpenIdConnectScheme, PasswordFlow,
@@ -32,7 +32,7 @@ pub fn card_to_proto(card: &Card) -> pb::AgentCard {
         documentation_url: card.documentation_url.clone(),
         capabilities: Some(write_capabilities(&card.capabilities)),
         security_schemes: card.security_schemes.iter().map(|(name, scheme)| (name.clone(), write_scheme(scheme))).collect(),
-        security_requirements: card.security_requirements.iter().map(write_requirement).collect(),
+        security_requirements: card.security_requirements.iter().map(Into::into).collect(),
         default_input_modes: card.default_input_modes.clone(),
         default_output_modes: card.default_output_modes.clone(),
         skills: card.skills.iter().map(write_skill).collect(),
@@ -74,7 +74,7 @@ fn write_skill(skill: &Skill) -> pb::AgentSkill {
         examples: skill.examples.clone(),
         input_modes: skill.input_modes.clone(),
         output_modes: skill.output_modes.clone(),
-        security_requirements: skill.security_requirements.iter().map(write_requirement).collect(),
+        security_requirements: skill.security_requirements.iter().map(Into::into).collect(),
     }
 }
 
@@ -84,11 +84,6 @@ fn write_signature(signature: &Signature) -> pb::AgentCardSignature {
         signature: signature.signature.clone(),
         header: signature.header.as_ref().map(object_to_struct),
     }
-}
-
-fn write_requirement(requirement: &SecurityRequirement) -> pb::SecurityRequirement {
-    let list = |scopes: &Vec<String>| pb::StringList { list: scopes.clone() };
-    pb::SecurityRequirement { schemes: requirement.schemes.iter().map(|(name, scopes)| (name.clone(), list(scopes))).collect() }
 }
 
 fn write_scheme(scheme: &SecurityScheme) -> pb::SecurityScheme {
@@ -172,7 +167,7 @@ pub fn card_from_proto(wire: pb::AgentCard) -> Result<Card> {
     card.documentation_url = wire.documentation_url;
     card.capabilities = wire.capabilities.map(read_capabilities).unwrap_or_default();
     card.security_schemes = read_schemes(wire.security_schemes)?;
-    card.security_requirements = wire.security_requirements.into_iter().map(read_requirement).collect();
+    card.security_requirements = wire.security_requirements.into_iter().map(Into::into).collect();
     card.default_input_modes = wire.default_input_modes;
     card.default_output_modes = wire.default_output_modes;
     card.skills = wire.skills.into_iter().map(read_skill).collect();
@@ -205,7 +200,7 @@ fn read_skill(wire: pb::AgentSkill) -> Skill {
     skill.examples = wire.examples;
     skill.input_modes = wire.input_modes;
     skill.output_modes = wire.output_modes;
-    skill.security_requirements = wire.security_requirements.into_iter().map(read_requirement).collect();
+    skill.security_requirements = wire.security_requirements.into_iter().map(Into::into).collect();
     skill
 }
 
@@ -213,10 +208,6 @@ fn read_signature(wire: pb::AgentCardSignature) -> Signature {
     let mut signature = Signature::new(wire.protected, wire.signature);
     signature.header = wire.header.map(struct_to_object);
     signature
-}
-
-fn read_requirement(wire: pb::SecurityRequirement) -> SecurityRequirement {
-    wire.schemes.into_iter().fold(SecurityRequirement::new(), |requirement, (name, scopes)| requirement.and(name, scopes.list))
 }
 
 fn read_schemes(schemes: BTreeMap<String, pb::SecurityScheme>) -> Result<BTreeMap<String, SecurityScheme>> {

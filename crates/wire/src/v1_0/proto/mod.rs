@@ -17,8 +17,8 @@
 mod card;
 mod decode;
 mod encode;
-mod path;
-mod status;
+pub(crate) mod path;
+pub(crate) mod status;
 
 pub use card::{card_from_proto, card_to_proto};
 pub use decode::{

@@ -5,12 +5,12 @@ use std::fmt::Display;
 use chancery_core::{Error, Result};
 
 /// Puts a field name before what went wrong inside that field.
-pub(super) fn within<T>(field: impl Display, inner: Result<T>) -> Result<T> {
+pub(crate) fn within<T>(field: impl Display, inner: Result<T>) -> Result<T> {
     inner.map_err(|error| below(&field, &error))
 }
 
 /// Reads every element of a repeated field.
-pub(super) fn each<T, U>(field: &str, items: Vec<T>, read: impl Fn(T) -> Result<U>) -> Result<Vec<U>> {
+pub(crate) fn each<T, U>(field: &str, items: Vec<T>, read: impl Fn(T) -> Result<U>) -> Result<Vec<U>> {
     items.into_iter().enumerate().map(|(at, item)| within(format_args!("{field}[{at}]"), read(item))).collect()
 }
 

@@ -14,12 +14,17 @@ use crate::{
 /// The code and the message are those of the call's own status: clients compare them.
 #[must_use]
 pub fn status_from_error(error: &Error) -> Status {
+    write(error, errors::grpc_code(error.kind(), Version::V1_0), error.message().to_owned())
+}
+
+/// Writes an error with the code and the words of a version.
+pub(crate) fn write(error: &Error, code: GrpcCode, message: String) -> Status {
     let info = ErrorInfo { reason: error.kind().reason().to_owned(), domain: Error::DOMAIN.to_owned(), metadata: error.metadata().clone() };
     let mut details = vec![any(&info)];
     if !error.violations().is_empty() {
         details.push(any(&BadRequest { field_violations: error.violations().iter().map(violation).collect() }));
     }
-    Status { code: errors::grpc_code(error.kind(), Version::V1_0).number(), message: error.message().to_owned(), details }
+    Status { code: code.number(), message, details }
 }
 
 fn violation(violation: &FieldViolation) -> bad_request::FieldViolation {
@@ -38,11 +43,16 @@ fn any<M: Message + Name>(message: &M) -> Any {
 /// their type, because peers order them differently; what cannot be read is passed over.
 #[must_use]
 pub fn error_from_status(status: &Status) -> Error {
+    read(status, errors::kind_of_grpc_code(GrpcCode::from_number(status.code)), &status.message)
+}
+
+/// Reads an error that is of this kind unless its details know better.
+pub(crate) fn read(status: &Status, otherwise: ErrorKind, message: &str) -> Error {
     let infos: Vec<ErrorInfo> = found(status);
     // Another domain's reason may be spelled like ours and mean something else.
     let reason = infos.iter().filter(|info| info.domain == Error::DOMAIN).find_map(|info| ErrorKind::from_reason(&info.reason));
-    let kind = reason.unwrap_or_else(|| errors::kind_of_grpc_code(GrpcCode::from_number(status.code)));
-    let message = if status.message.is_empty() { kind.default_message() } else { &status.message };
+    let kind = reason.unwrap_or(otherwise);
+    let message = if message.is_empty() { kind.default_message() } else { message };
     let violations = found::<BadRequest>(status).into_iter().flat_map(|bad| bad.field_violations);
     let error =
         Error::new(kind, message).violations_from(violations.map(|violation| FieldViolation::new(violation.field, violation.description)));
