@@ -10,6 +10,7 @@ pub mod jsonrpc;
 mod legacy;
 pub mod methods;
 mod pending;
+pub mod pick;
 pub mod proto;
 pub mod rest;
 mod states;
