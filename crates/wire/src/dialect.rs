@@ -4,7 +4,7 @@ use chancery_core::{
     ArtifactId, Binding, ContextId, Event, Limits, Operation, Origin, Reply, Request, Result, Task, TaskId, TaskState, Validate, Version,
 };
 
-use crate::{compact, v0_1, v0_2, v0_3, v1_0};
+use crate::{compact, json, v0_1, v0_2, v0_3, v1_0};
 
 /// A JSON form of the protocol.
 ///
@@ -245,13 +245,15 @@ impl Dialect {
         self.codec().decode_event(json, memory)
     }
 
-    /// Writes one event; a version may need several elements for it.
+    /// Writes one event; a version may need several elements for it. Each is one line, whatever
+    /// its reader takes for a line break.
     ///
     /// # Errors
     /// Does not happen for events that the protocol allows.
     pub fn encode_event(self, event: &Event, memory: &mut StreamMemory) -> Result<Vec<Vec<u8>>> {
         let mut out = Vec::with_capacity(1);
         self.codec().encode_event(event, memory, &mut out)?;
+        out.iter_mut().for_each(json::one_line);
         Ok(out)
     }
 

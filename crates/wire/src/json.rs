@@ -48,6 +48,26 @@ pub(crate) fn write<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
     serde_json::to_vec(value).map_err(Error::internal)
 }
 
+/// Escapes the characters at which some stream readers break lines although JSON allows them in
+/// strings: U+0085, U+2028 and U+2029. Whatever else could break a line JSON escapes anyway.
+pub(crate) fn one_line(json: &mut Vec<u8>) {
+    if json.is_ascii() {
+        return;
+    }
+    // Outside of strings our JSON is ASCII, so a match is inside one.
+    let breaks: [(&[u8], &[u8]); 3] = [(b"\xc2\x85", b"\\u0085"), (b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029")];
+    let mut at = 0;
+    while at < json.len() {
+        match breaks.iter().find(|(character, _)| json[at..].starts_with(character)) {
+            Some((character, escape)) => {
+                json.splice(at..at + character.len(), escape.iter().copied());
+                at += escape.len();
+            }
+            None => at += 1,
+        }
+    }
+}
+
 /// A timestamp as older peers write it: without a zone it is UTC.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LenientTime(pub(crate) Timestamp);
@@ -72,4 +92,19 @@ impl<'de> Deserialize<'de> for LenientTime {
 pub(crate) fn with(mut object: Object, key: &str, value: impl Into<Value>) -> Object {
     object.insert(key.to_owned(), value.into());
     object
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// V03-STREAM-002.
+    #[test]
+    fn a_stream_element_is_one_line_for_every_reader() {
+        let text = "a\u{2028}b\u{2029}\u{85}é港\n";
+        let mut json = write(text).unwrap();
+        one_line(&mut json);
+        assert_eq!(json, "\"a\\u2028b\\u2029\\u0085é港\\n\"".as_bytes());
+        assert_eq!(read::<String>(&json).unwrap(), text);
+    }
 }

@@ -82,6 +82,12 @@ struct Members<'a> {
     method: Option<&'a RawValue>,
     #[serde(borrow)]
     params: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Outcome<'a> {
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
     result: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -160,7 +166,7 @@ impl<'a> Response<'a> {
     /// # Errors
     /// [`ErrorKind::InvalidAgentResponse`] when it is no JSON-RPC response.
     pub fn parse(body: &'a [u8]) -> Result<Self> {
-        let members: Members<'a> = serde_json::from_slice(body)
+        let members: Outcome<'a> = serde_json::from_slice(body)
             .map_err(|error| Error::new(ErrorKind::InvalidAgentResponse, "the answer is not a JSON-RPC response").caused_by(error))?;
         let outcome = match (members.error.filter(|raw| raw.get() != "null"), members.result) {
             (Some(error), _) => Err(error.get().as_bytes()),

@@ -1,0 +1,1 @@
+//! For every dialect: what it can carry comes back as it was.

@@ -1,0 +1,6 @@
+#![no_main]
+
+#[path = "../../crates/wire/tests/it/feed.rs"]
+mod feed;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| feed::bytes(chancery_wire::Dialect::V0_2, data));
