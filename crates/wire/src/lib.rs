@@ -11,7 +11,7 @@ pub mod jsonrpc;
 mod legacy;
 pub mod methods;
 mod pb_json;
-mod pending;
+pub mod pick;
 pub mod proto;
 mod push;
 mod push_headers;

@@ -11,6 +11,7 @@
 )]
 
 mod aliases;
+mod cards;
 mod compact;
 mod coverage;
 mod detection;
@@ -18,6 +19,7 @@ mod feed;
 mod generate;
 mod hostile;
 mod interop;
+mod pick;
 mod properties;
 mod proto;
 mod push;
