@@ -92,7 +92,8 @@ pub(super) struct MessageWire<'a> {
     metadata: Option<&'a Object>,
     #[serde(skip_serializing_if = "Option::is_none")]
     extensions: Option<&'a [String]>,
-    /// Only peers written in Go know it; the others ignore it (CONV-MSG-001).
+    /// Only peers written in Go know it. CONV-MSG-001 wants it written all the same and takes the
+    /// others to ignore it; JavaScript does, Python 0.3.26 refuses the whole message.
     #[serde(skip_serializing_if = "Option::is_none")]
     reference_task_ids: Option<&'a [TaskId]>,
 }
