@@ -8,7 +8,8 @@
 //! ```
 
 use chancery_core::{
-    Error, ErrorKind, GetExtendedCard, Limits, ListTasks, Object, Operation, PushConfigId, Request, Result, TaskId, TaskState, Version,
+    Binding, Error, ErrorKind, GetExtendedCard, Limits, ListTasks, Object, Operation, Origin, PushConfigId, Request, Result, TaskId,
+    TaskState, Version,
 };
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use serde_json::Value;
@@ -107,6 +108,9 @@ impl Route {
         } else {
             dialect.decode_request(self.operation, &json::write(&query_members(query))?)?
         };
+        if let Some(origin) = request.origin() {
+            request.set_origin(Origin::new(self.version, Binding::HttpJson).file_bytes(origin.file_bytes));
+        }
         self.apply(&mut request, query);
         dialect.check(&request, limits)?;
         Ok(request)

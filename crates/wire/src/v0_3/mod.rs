@@ -17,7 +17,7 @@ mod spelling;
 mod task;
 
 use chancery_core::{
-    Binding, Error, ErrorKind, Event, Operation, Origin, PushConfigPage, Reply, Request, Result, SendReply, Task, TaskId, Version,
+    Binding, Error, ErrorKind, Event, Operation, PushConfigPage, Reply, Request, Result, SendReply, Task, TaskId, Version,
 };
 
 use crate::{
@@ -49,10 +49,6 @@ impl KindShape {
         Self { version, binding }
     }
 
-    fn origin(&self) -> Origin {
-        Origin::new(self.version, self.binding)
-    }
-
     fn wraps(&self) -> bool {
         self.binding == Binding::HttpJson
     }
@@ -69,18 +65,7 @@ impl KindShape {
 
 impl Codec for KindShape {
     fn decode_request(&self, operation: Operation, json: &[u8]) -> Result<Request> {
-        let mut request = params::decode(operation, json)?;
-        match &mut request {
-            Request::SendMessage(send) | Request::StreamMessage(send) => {
-                send.origin = self.origin();
-                if let Some(config) = &mut send.configuration.push_config {
-                    config.record.origin = self.origin();
-                }
-            }
-            Request::CreatePushConfig(config) => config.record.origin = self.origin(),
-            _ => {}
-        }
-        Ok(request)
+        params::decode(operation, json)
     }
 
     fn encode_request(&self, request: &Request) -> Result<Vec<u8>> {

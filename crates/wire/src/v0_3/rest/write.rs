@@ -92,10 +92,8 @@ pub(super) struct MessageWire<'a> {
     metadata: Option<&'a Object>,
     #[serde(skip_serializing_if = "Option::is_none")]
     extensions: Option<&'a [String]>,
-    /// Only peers written in Go know it. CONV-MSG-001 wants it written all the same and takes the
-    /// others to ignore it; JavaScript does, Python 0.3.26 refuses the whole message.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reference_task_ids: Option<&'a [TaskId]>,
+    // No `referenceTaskIds`: only peers written in Go know it, and Python 0.3.26 refuses the whole
+    // message. It is read, and gRPC carries it.
 }
 
 impl<'a> MessageWire<'a> {
@@ -109,7 +107,6 @@ impl<'a> MessageWire<'a> {
             content: Each { items: &message.parts, form, wire: PartWire::new },
             metadata: filled(&message.metadata),
             extensions: list(&message.extensions),
-            reference_task_ids: list(&message.reference_task_ids),
         }
     }
 }

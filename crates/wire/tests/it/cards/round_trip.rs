@@ -107,7 +107,7 @@ fn v0_3_rest_cards_come_back() {
     }
 }
 
-/// V03-CARD-002, V03-SEC-001.
+/// V03-CARD-002, V03-SEC-001, V03-SEC-004: flat, and nothing but flat.
 #[test]
 fn v0_3_cards_come_back() {
     for mut card in cards() {
