@@ -17,7 +17,7 @@ use super::{
 /// than a reader would assume.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Compact<'a> {
+pub(super) struct Compact<'a> {
     id: &'a str,
     name: &'a str,
     description: &'a str,
@@ -90,7 +90,7 @@ struct CompactSkill<'a> {
     security: Vec<&'a BTreeMap<String, Vec<String>>>,
 }
 
-pub(super) fn compact<'a>(card: &'a Card, id: &'a str) -> impl Serialize + 'a {
+pub(super) fn compact<'a>(card: &'a Card, id: &'a str) -> Compact<'a> {
     let schemas = schemas(card);
     let not_usual = |modes: &'a [String]| Some(modes).filter(|modes| *modes != COMPACT_MODES);
     // Schemas of all skills are members of the skills; others stay in the extension.

@@ -14,7 +14,7 @@ use super::{
 /// A card of v0.3 or v0.2.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Older<'a> {
+pub(super) struct Older<'a> {
     #[serde(flatten)]
     places: OlderPlaces<'a>,
     name: &'a str,
@@ -111,23 +111,23 @@ struct OlderSkill<'a> {
 }
 
 /// V03-CARD-002, V03-SEC-001.
-pub(super) fn v0_3(card: &Card) -> impl Serialize + '_ {
+pub(super) fn v0_3(card: &Card) -> Older<'_> {
     older(card, OlderPlaces::v0_3(card))
 }
 
 /// V03-REST-018: one SDK reads flat schemes only, another wrapped ones only.
-pub(super) fn v0_3_rest(card: &Card) -> impl Serialize + '_ {
-    let security_schemes = flat::both(card).into_iter().map(|(name, scheme)| (name, Scheme::Both(scheme))).collect();
+pub(super) fn v0_3_rest(card: &Card) -> Older<'_> {
+    let security_schemes = flat::both(card, Of::V0_3).into_iter().map(|(name, scheme)| (name, Scheme::Both(scheme))).collect();
     Older { security_schemes, ..older(card, OlderPlaces::v0_3(card)) }
 }
 
 /// V02-CARD-002.
-pub(super) fn v0_2(card: &Card) -> impl Serialize + '_ {
+pub(super) fn v0_2(card: &Card) -> Older<'_> {
     without_tls(card, &possible(card))
 }
 
 /// CONV-CARD-003.
-pub(super) fn agent_json(card: &Card) -> impl Serialize + '_ {
+pub(super) fn agent_json(card: &Card) -> Older<'_> {
     let possible = possible(card);
     Older { authentication: authentication::authentication(card, &possible), ..without_tls(card, &possible) }
 }

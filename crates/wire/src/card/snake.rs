@@ -10,7 +10,7 @@ use super::flat::{self, Flat, Of};
 
 /// DIA-002-CARD-001: all names in snake_case but those of `capabilities`.
 #[derive(Serialize)]
-struct Snake<'a> {
+pub(super) struct Snake<'a> {
     name: &'a str,
     description: &'a str,
     version: &'a str,
@@ -60,7 +60,7 @@ struct SnakeSkill<'a> {
     security: Vec<&'a BTreeMap<String, Vec<String>>>,
 }
 
-pub(super) fn snake(card: &Card) -> impl Serialize + '_ {
+pub(super) fn snake(card: &Card) -> Snake<'_> {
     Snake {
         name: &card.name,
         description: &card.description,
