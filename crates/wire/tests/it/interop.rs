@@ -32,17 +32,17 @@ fn kinds(operation: Operation) -> (&'static str, &'static str) {
 }
 
 /// One SDK over one of its bindings.
-struct Trial {
-    sdk: &'static str,
-    prefix: &'static str,
-    dialect: Dialect,
+pub struct Trial {
+    pub sdk: &'static str,
+    pub prefix: &'static str,
+    pub dialect: Dialect,
     /// Makes a generated canonical value into one that this SDK can carry, and forgets in the
     /// answer what it is known to add.
-    fit: fn(&mut Value),
+    pub fit: fn(&mut Value),
 }
 
 impl Trial {
-    fn run(&self) {
+    pub fn run(&self) {
         let Some(mut peer) = Peer::start(self.sdk) else { return };
         let mut passed = 0;
         for case in 0..CASES {
@@ -118,7 +118,7 @@ impl Trial {
 }
 
 /// Calls `change` on every object inside a value, innermost first.
-fn each_object(value: &mut Value, change: &impl Fn(&mut serde_json::Map<String, Value>)) {
+pub fn each_object(value: &mut Value, change: &impl Fn(&mut serde_json::Map<String, Value>)) {
     match value {
         Value::Object(members) => {
             members.values_mut().for_each(|value| each_object(value, change));
