@@ -15,7 +15,7 @@ use super::{
 
 /// DIA-003-CARD-001. What the dialect has no member for keeps its name of v1.0 where it says more
 /// than a reader would assume.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Compact<'a> {
     id: &'a str,
@@ -47,7 +47,7 @@ pub(super) struct Compact<'a> {
     signature: Option<&'a Signature>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct CompactInterface<'a> {
     protocol: &'a str,
     endpoint: &'a str,
@@ -56,7 +56,7 @@ struct CompactInterface<'a> {
     tenant: &'a str,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CompactCapabilities {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ struct CompactCapabilities {
     multi_turn: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CompactSkill<'a> {
     id: &'a str,

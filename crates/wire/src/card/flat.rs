@@ -27,7 +27,7 @@ pub(super) enum Of {
 }
 
 /// A scheme, flat.
-#[derive(Default, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Flat<'a> {
     r#type: &'static str,
@@ -52,7 +52,7 @@ pub(super) struct Flat<'a> {
 }
 
 /// A scheme, wrapped as in v1.0 and flat beside it.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 pub(super) struct Both<'a> {
     #[serde(flatten)]
     wrapped: Cow<'a, SecurityScheme>,
@@ -60,7 +60,7 @@ pub(super) struct Both<'a> {
     flat: Flat<'a>,
 }
 
-#[derive(Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Flow<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -11,7 +11,7 @@ use super::{
     places::major_minor,
 };
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Merged<'a> {
     name: &'a str,
@@ -43,7 +43,7 @@ pub(super) struct Merged<'a> {
     supports_authenticated_extended_card: Option<bool>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct MergedSkill<'a> {
     #[serde(flatten)]
     skill: &'a Skill,

@@ -71,11 +71,11 @@ pub fn read_from(json: &[u8], found_at: FoundAt<'_>) -> Result<Card> {
 /// assert_eq!(json["url"], "https://echo.example/rpc");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(transparent)]
 pub struct Document<'a>(Content<'a>);
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Content<'a> {
     V1_0(&'a Card),

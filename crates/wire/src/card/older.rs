@@ -12,7 +12,7 @@ use super::{
 };
 
 /// A card of v0.3 or v0.2.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Older<'a> {
     #[serde(flatten)]
@@ -43,7 +43,7 @@ pub(super) struct Older<'a> {
 }
 
 /// Where the agent is, in the words of v0.3.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct OlderPlaces<'a> {
     protocol_version: &'static str,
@@ -52,7 +52,7 @@ pub(super) struct OlderPlaces<'a> {
     additional_interfaces: Vec<Additional<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct Additional<'a> {
     url: &'a str,
     transport: &'a str,
@@ -61,7 +61,7 @@ struct Additional<'a> {
 }
 
 /// Capabilities with what v0.3 has beside or instead.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct OlderCapabilities<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +76,7 @@ pub(super) struct OlderCapabilities<'a> {
 }
 
 /// An extension, saying also that it is not required.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 pub(super) struct Declared<'a> {
     uri: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -86,14 +86,14 @@ pub(super) struct Declared<'a> {
     params: Option<&'a Object>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Scheme<'a> {
     Flat(Flat<'a>),
     Both(Both<'a>),
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct OlderSkill<'a> {
     id: &'a str,
