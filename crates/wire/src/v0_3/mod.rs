@@ -115,11 +115,11 @@ impl Codec for KindShape {
             Reply::PushConfigs(page) => push_config::encode_all(&page.configs),
             Reply::Deleted if self.wraps() => Ok(Vec::new()),
             Reply::Deleted => Ok(b"null".to_vec()),
-            Reply::Card(card) => json::write(&match (self.version, self.binding) {
-                (Version::V0_2, _) => card::agent_json(card),
-                (_, Binding::HttpJson) => card::v0_3_rest(card),
-                _ => card::v0_3(card),
-            }),
+            Reply::Card(card) => match (self.version, self.binding) {
+                (Version::V0_2, _) => json::write(&card::agent_json(card)),
+                (_, Binding::HttpJson) => json::write(&card::v0_3_rest(card)),
+                _ => json::write(&card::v0_3(card)),
+            },
         }
     }
 

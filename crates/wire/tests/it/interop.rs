@@ -2,7 +2,7 @@
 //! through the SDK's own client and server and comes back as the same canonical value.
 
 use chancery_core::{Event, Limits, Operation};
-use chancery_wire::{Dialect, StreamMemory, card};
+use chancery_wire::{Dialect, StreamMemory};
 use serde_json::Value;
 
 use crate::{

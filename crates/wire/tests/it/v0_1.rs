@@ -2,7 +2,7 @@
 
 use chancery_core::{
     Artifact, ArtifactUpdate, Binding, Error, ErrorKind, Event, Limits, Message, Operation, Origin, Part, PushConfig, Reply, Request,
-    SendMessage, SendReply, StatusUpdate, Task, TaskState, TaskStatus, Version,
+    SendMessage, StatusUpdate, Task, TaskState, TaskStatus, Version,
 };
 use chancery_wire::{Dialect, StreamMemory, errors, methods, push_headers};
 use serde_json::{Value, json};
