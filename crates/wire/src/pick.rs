@@ -120,7 +120,7 @@ fn ranked(interfaces: &[Interface], form: Form, speaks: &Speaks) -> Vec<Choice> 
 
 /// How an interface would be used, with its rank: less is better, equal keeps the card's order.
 fn rank(interface: &Interface, form: Form, speaks: &Speaks) -> Option<((u32, bool, usize), Choice)> {
-    let binding = Binding::from_name(&interface.protocol_binding)?;
+    let binding = Binding::from_name(&interface.protocol_binding).filter(|_| !interface.url.is_empty())?;
     let place = speaks.bindings.iter().position(|spoken| *spoken == binding)?;
     let declared = match form {
         Form::Compact => Version::Compact,

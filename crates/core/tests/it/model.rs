@@ -42,7 +42,7 @@ fn parts_are_told_by_their_member() {
 /// CONV-PART-006: integers in structured data stay what they are in JSON.
 #[test]
 fn integers_are_not_turned_into_doubles() {
-    writes(&Part::data(json!({"n": 9_007_199_254_740_993_u64, "m": -7})), r#"{"data":{"m":-7,"n":9007199254740993}}"#);
+    writes(&Part::data(json!({"n": 9_007_199_254_740_993_u64, "m": -7})), r#"{"data":{"n":9007199254740993,"m":-7}}"#);
 }
 
 /// V10-JSON-001, V10-JSON-002, V10-JSON-003, V10-JSON-005, V10-JSON-006, V10-DM-008, V10-DM-009, V10-DM-010:

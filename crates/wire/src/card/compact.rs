@@ -15,9 +15,9 @@ use super::{
 
 /// DIA-003-CARD-001. What the dialect has no member for keeps its name of v1.0 where it says more
 /// than a reader would assume.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Compact<'a> {
+pub(super) struct Compact<'a> {
     id: &'a str,
     name: &'a str,
     description: &'a str,
@@ -47,7 +47,7 @@ struct Compact<'a> {
     signature: Option<&'a Signature>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct CompactInterface<'a> {
     protocol: &'a str,
     endpoint: &'a str,
@@ -56,7 +56,7 @@ struct CompactInterface<'a> {
     tenant: &'a str,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CompactCapabilities {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ struct CompactCapabilities {
     multi_turn: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CompactSkill<'a> {
     id: &'a str,
@@ -90,7 +90,7 @@ struct CompactSkill<'a> {
     security: Vec<&'a BTreeMap<String, Vec<String>>>,
 }
 
-pub(super) fn compact<'a>(card: &'a Card, id: &'a str) -> impl Serialize + 'a {
+pub(super) fn compact<'a>(card: &'a Card, id: &'a str) -> Compact<'a> {
     let schemas = schemas(card);
     let not_usual = |modes: &'a [String]| Some(modes).filter(|modes| *modes != COMPACT_MODES);
     // Schemas of all skills are members of the skills; others stay in the extension.

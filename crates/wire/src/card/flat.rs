@@ -1,10 +1,10 @@
 //! Writing security schemes in the form of v0.3: members side by side, told apart by `type`.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use chancery_core::{
     Card, SecurityRequirement, SecurityScheme,
-    security::{OAuthFlow, Scopes},
+    security::{HttpAuthScheme, OAuthFlow, Scopes},
 };
 use serde::Serialize;
 
@@ -17,6 +17,9 @@ pub(super) enum Of {
     V0_2,
     /// CONV-CARD-008: no device code and no PKCE flag.
     V0_3,
+    /// Beside the wrapped form of v1.0: both, since one SDK of v1.0 reads the flat form wherever it
+    /// finds one. Readers of v0.3 ignore them.
+    Merged,
     /// snake_case: v1.0 in flat form.
     Snake,
     /// DIA-003-SEC-001: the same, with the members of the flow in the scheme too.
@@ -24,7 +27,7 @@ pub(super) enum Of {
 }
 
 /// A scheme, flat.
-#[derive(Default, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Flat<'a> {
     r#type: &'static str,
@@ -49,15 +52,15 @@ pub(super) struct Flat<'a> {
 }
 
 /// A scheme, wrapped as in v1.0 and flat beside it.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 pub(super) struct Both<'a> {
     #[serde(flatten)]
-    wrapped: &'a SecurityScheme,
+    wrapped: Cow<'a, SecurityScheme>,
     #[serde(flatten)]
     flat: Flat<'a>,
 }
 
-#[derive(Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Flow<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,8 +83,22 @@ pub(super) fn schemes(card: &Card, of: Of) -> BTreeMap<&str, Flat<'_>> {
 }
 
 /// The schemes of a card in both forms.
-pub(super) fn both(card: &Card) -> BTreeMap<&str, Both<'_>> {
-    card.security_schemes.iter().map(|(name, wrapped)| (name.as_str(), Both { wrapped, flat: flat(wrapped, Of::V0_3) })).collect()
+pub(super) fn both(card: &Card, of: Of) -> BTreeMap<&str, Both<'_>> {
+    let both = |scheme| Both { wrapped: wrapped(scheme, of), flat: flat(scheme, of) };
+    card.security_schemes.iter().map(|(name, scheme)| (name.as_str(), both(scheme))).collect()
+}
+
+/// The scheme as it is, but one of v0.3 with the device code flow: a flow that it does not know
+/// makes one SDK refuse the whole card. What the caller must send is a bearer token all the same.
+fn wrapped(scheme: &SecurityScheme, of: Of) -> Cow<'_, SecurityScheme> {
+    match scheme {
+        SecurityScheme::OAuth2(oauth) if flow(&oauth.flows, of).is_none() => {
+            let mut bearer = HttpAuthScheme::new("Bearer", "");
+            oauth.description.clone_into(&mut bearer.description);
+            Cow::Owned(SecurityScheme::HttpAuth(bearer))
+        }
+        _ => Cow::Borrowed(scheme),
+    }
 }
 
 /// Requirements, flat: the scopes by scheme.
@@ -117,9 +134,10 @@ fn flat(scheme: &SecurityScheme, of: Of) -> Flat<'_> {
     Flat { description: Some(description.as_str()).filter(|text| said(text)), ..flat }
 }
 
-/// The flow, with every member that v0.3 demands; `None` for one that it does not know.
+/// The flow, with every member that v0.3 demands; `None` for one that the form does not know.
 fn flow(flow: &OAuthFlow, of: Of) -> Option<Flow<'_>> {
-    let newest = matches!(of, Of::Snake | Of::Compact);
+    let newest = !matches!(of, Of::V0_2 | Of::V0_3);
+    let brief = matches!(of, Of::Snake | Of::Compact);
     let (mut members, refresh_url) = match flow {
         OAuthFlow::AuthorizationCode(flow) => {
             let pkce_required = Some(flow.pkce_required).filter(|required| newest && *required);
@@ -136,6 +154,6 @@ fn flow(flow: &OAuthFlow, of: Of) -> Option<Flow<'_>> {
         _ => return None,
     };
     members.refresh_url = Some(refresh_url.as_str()).filter(|url| !url.is_empty());
-    members.scopes = Some(flow.scopes()).filter(|scopes| !newest || !scopes.is_empty());
+    members.scopes = Some(flow.scopes()).filter(|scopes| !brief || !scopes.is_empty());
     Some(members)
 }

@@ -6,21 +6,14 @@ use chancery_core::{Card, Interface, Provider, SecurityRequirement, Signature, S
 use serde::Serialize;
 
 use super::{
-    flat::{self, Both},
+    flat::{self, Both, Of},
     older::{self, OlderCapabilities, OlderPlaces},
     places::major_minor,
 };
 
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Merged<'a> {
-    Plain(&'a Card),
-    Both(Box<Document<'a>>),
-}
-
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document<'a> {
+pub(super) struct Merged<'a> {
     name: &'a str,
     description: &'a str,
     supported_interfaces: Vec<&'a Interface>,
@@ -50,7 +43,7 @@ struct Document<'a> {
     supports_authenticated_extended_card: Option<bool>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct MergedSkill<'a> {
     #[serde(flatten)]
     skill: &'a Skill,
@@ -58,15 +51,12 @@ struct MergedSkill<'a> {
     security: Vec<&'a BTreeMap<String, Vec<String>>>,
 }
 
-/// CONV-CARD-001.
-pub(super) fn merged(card: &Card) -> impl Serialize + '_ {
-    // CONV-CARD-002: without an interface for them, readers of v0.3 are told nothing.
-    if older::of_v0_3(card).next().is_none() {
-        return Merged::Plain(card);
-    }
+/// CONV-CARD-001. CONV-CARD-002: without an interface for readers of v0.3 there is nothing to merge.
+pub(super) fn merged(card: &Card) -> Option<Merged<'_>> {
+    older::of_v0_3(card).next()?;
     let mut capabilities = OlderCapabilities::new(card);
     capabilities.extended_agent_card = card.capabilities.extended_agent_card;
-    Merged::Both(Box::new(Document {
+    Some(Merged {
         name: &card.name,
         description: &card.description,
         supported_interfaces: newest_first(card),
@@ -75,7 +65,7 @@ pub(super) fn merged(card: &Card) -> impl Serialize + '_ {
         documentation_url: card.documentation_url.as_deref(),
         icon_url: card.icon_url.as_deref(),
         capabilities,
-        security_schemes: flat::both(card),
+        security_schemes: flat::both(card, Of::Merged),
         security_requirements: &card.security_requirements,
         default_input_modes: &card.default_input_modes,
         default_output_modes: &card.default_output_modes,
@@ -84,7 +74,7 @@ pub(super) fn merged(card: &Card) -> impl Serialize + '_ {
         places: OlderPlaces::v0_3(card),
         security: flat::requirements(&card.security_requirements),
         supports_authenticated_extended_card: older::has_extended(card),
-    }))
+    })
 }
 
 /// CONV-CARD-002: interfaces of v1.0 come first. A signed card is left as it was signed.

@@ -60,44 +60,76 @@ pub fn read_from(json: &[u8], found_at: FoundAt<'_>) -> Result<Card> {
     read::read(json, found_at)
 }
 
+/// A card in the form of one version, ready to be serialized.
+///
+/// ```
+/// use chancery_core::{Binding, Card, Version};
+/// use chancery_wire::card;
+///
+/// let echo = Card::new("Echo", "Repeats what it hears").interface("https://echo.example/rpc", Binding::JsonRpc, Version::V0_3);
+/// let json = serde_json::to_value(card::v0_3(&echo))?;
+/// assert_eq!(json["url"], "https://echo.example/rpc");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub struct Document<'a>(Content<'a>);
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    V1_0(&'a Card),
+    Merged(Box<merged::Merged<'a>>),
+    Older(Box<older::Older<'a>>),
+    Compact(Box<compact::Compact<'a>>),
+    Snake(Box<snake::Snake<'a>>),
+}
+
 /// The pure v0.3 form, with flat security.
 ///
 /// The endpoints are the card's v0.3 interfaces, JSON-RPC as the main one where there is one. A
 /// card without v0.3 interfaces names its first JSON-RPC interface, else its first: an extended
 /// card asked for over v0.3 needs a `url`, whatever the card lists.
-pub fn v0_3(card: &Card) -> impl Serialize + '_ {
-    older::v0_3(card)
+#[must_use]
+pub fn v0_3(card: &Card) -> Document<'_> {
+    Document(Content::Older(Box::new(older::v0_3(card))))
 }
 
 /// The v0.3 form for HTTP+JSON: every security scheme both flat and wrapped.
-pub fn v0_3_rest(card: &Card) -> impl Serialize + '_ {
-    older::v0_3_rest(card)
+#[must_use]
+pub fn v0_3_rest(card: &Card) -> Document<'_> {
+    Document(Content::Older(Box::new(older::v0_3_rest(card))))
 }
 
 /// The v0.2 form, for the extended card. The file at `agent.json` is [`agent_json`].
-pub fn v0_2(card: &Card) -> impl Serialize + '_ {
-    older::v0_2(card)
+#[must_use]
+pub fn v0_2(card: &Card) -> Document<'_> {
+    Document(Content::Older(Box::new(older::v0_2(card))))
 }
 
 /// The document at `agent.json`: v0.2, with what v0.1 needs beside it.
-pub fn agent_json(card: &Card) -> impl Serialize + '_ {
-    older::agent_json(card)
+#[must_use]
+pub fn agent_json(card: &Card) -> Document<'_> {
+    Document(Content::Older(Box::new(older::agent_json(card))))
 }
 
 /// One document for readers of v1.0 and v0.3, to be served at `agent-card.json`.
 ///
 /// A card without v0.3 interfaces is written as pure v1.0.
-pub fn merged(card: &Card) -> impl Serialize + '_ {
-    merged::merged(card)
+#[must_use]
+pub fn merged(card: &Card) -> Document<'_> {
+    Document(merged::merged(card).map_or(Content::V1_0(card), |merged| Content::Merged(Box::new(merged))))
 }
 
 /// The card of the compact dialect; `id` is the agent's key on its server. Its one interface is
 /// the card's first v1.0 JSON-RPC interface, else the first of v1.0, else the first.
-pub fn compact<'a>(card: &'a Card, id: &'a str) -> impl Serialize + 'a {
-    compact::compact(card, id)
+#[must_use]
+pub fn compact<'a>(card: &'a Card, id: &'a str) -> Document<'a> {
+    Document(Content::Compact(Box::new(compact::compact(card, id))))
 }
 
 /// v1.0 with snake_case names and flat security, for those who ask for it.
-pub fn snake(card: &Card) -> impl Serialize + '_ {
-    snake::snake(card)
+#[must_use]
+pub fn snake(card: &Card) -> Document<'_> {
+    Document(Content::Snake(Box::new(snake::snake(card))))
 }

@@ -12,9 +12,9 @@ use super::{
 };
 
 /// A card of v0.3 or v0.2.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Older<'a> {
+pub(super) struct Older<'a> {
     #[serde(flatten)]
     places: OlderPlaces<'a>,
     name: &'a str,
@@ -43,7 +43,7 @@ struct Older<'a> {
 }
 
 /// Where the agent is, in the words of v0.3.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct OlderPlaces<'a> {
     protocol_version: &'static str,
@@ -52,7 +52,7 @@ pub(super) struct OlderPlaces<'a> {
     additional_interfaces: Vec<Additional<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct Additional<'a> {
     url: &'a str,
     transport: &'a str,
@@ -61,7 +61,7 @@ struct Additional<'a> {
 }
 
 /// Capabilities with what v0.3 has beside or instead.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct OlderCapabilities<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +76,7 @@ pub(super) struct OlderCapabilities<'a> {
 }
 
 /// An extension, saying also that it is not required.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 pub(super) struct Declared<'a> {
     uri: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -86,14 +86,14 @@ pub(super) struct Declared<'a> {
     params: Option<&'a Object>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Scheme<'a> {
     Flat(Flat<'a>),
     Both(Both<'a>),
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct OlderSkill<'a> {
     id: &'a str,
@@ -111,23 +111,23 @@ struct OlderSkill<'a> {
 }
 
 /// V03-CARD-002, V03-SEC-001.
-pub(super) fn v0_3(card: &Card) -> impl Serialize + '_ {
+pub(super) fn v0_3(card: &Card) -> Older<'_> {
     older(card, OlderPlaces::v0_3(card))
 }
 
 /// V03-REST-018: one SDK reads flat schemes only, another wrapped ones only.
-pub(super) fn v0_3_rest(card: &Card) -> impl Serialize + '_ {
-    let security_schemes = flat::both(card).into_iter().map(|(name, scheme)| (name, Scheme::Both(scheme))).collect();
+pub(super) fn v0_3_rest(card: &Card) -> Older<'_> {
+    let security_schemes = flat::both(card, Of::V0_3).into_iter().map(|(name, scheme)| (name, Scheme::Both(scheme))).collect();
     Older { security_schemes, ..older(card, OlderPlaces::v0_3(card)) }
 }
 
 /// V02-CARD-002.
-pub(super) fn v0_2(card: &Card) -> impl Serialize + '_ {
+pub(super) fn v0_2(card: &Card) -> Older<'_> {
     without_tls(card, &possible(card))
 }
 
 /// CONV-CARD-003.
-pub(super) fn agent_json(card: &Card) -> impl Serialize + '_ {
+pub(super) fn agent_json(card: &Card) -> Older<'_> {
     let possible = possible(card);
     Older { authentication: authentication::authentication(card, &possible), ..without_tls(card, &possible) }
 }

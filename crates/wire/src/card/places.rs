@@ -174,7 +174,7 @@ impl OlderCard {
             // The main interface is listed again, and only there it can have a tenant.
             if is_main && !repeated {
                 (repeated, main.tenant) = (true, found.tenant);
-            } else if found != main && !others.contains(&found) {
+            } else if found != main {
                 others.push(found);
             }
         }

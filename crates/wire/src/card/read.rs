@@ -79,7 +79,7 @@ struct ReadSkill {
 
 impl Members {
     fn card(self, wins: Wins) -> Card {
-        let schemes = Schemes::new(self.security_schemes.unwrap_or_default(), wins);
+        let mut schemes = Schemes::new(self.security_schemes.unwrap_or_default(), wins);
         let mut card = Card::default();
         card.name = self.name.unwrap_or_default();
         card.description = self.description.unwrap_or_default();
@@ -91,7 +91,7 @@ impl Members {
         card.security_requirements = schemes.requirements(newer(self.security_requirements, self.security));
         card.default_input_modes = self.default_input_modes.unwrap_or_default();
         card.default_output_modes = self.default_output_modes.unwrap_or_default();
-        card.skills = self.skills.unwrap_or_default().into_iter().map(|skill| skill.skill(&schemes)).collect();
+        card.skills = self.skills.unwrap_or_default().into_iter().map(|skill| skill.skill(&mut schemes)).collect();
         card.signatures = self.signatures.unwrap_or_default();
         card.security_schemes = schemes.schemes;
         card
@@ -99,7 +99,7 @@ impl Members {
 }
 
 impl ReadSkill {
-    fn skill(self, schemes: &Schemes) -> Skill {
+    fn skill(self, schemes: &mut Schemes) -> Skill {
         let mut skill = Skill::default();
         skill.id = self.id.unwrap_or_default();
         skill.name = self.name.unwrap_or_default();
@@ -188,11 +188,7 @@ fn compact(mut card: Card, members: CompactMembers) -> Card {
             *modes = COMPACT_MODES.map(str::to_owned).to_vec();
         }
     }
-    for found in members.extensions.unwrap_or_default() {
-        if !card.capabilities.extensions.iter().any(|known| known.uri == found.uri) {
-            card.capabilities.extensions.push(found);
-        }
-    }
+    card.capabilities.extensions.extend(members.extensions.unwrap_or_default());
     // DIA-003-SIGN-001: a bare hash is no signature.
     let signed = |signature: &Signature| !signature.protected.is_empty() && !signature.signature.is_empty();
     if let Some(signature) = members.signature.and_then(|value| Signature::deserialize(value).ok()).filter(signed) {

@@ -33,20 +33,19 @@ impl ReadScheme {
             (_, []) => self.flat,
             _ if wins == Wins::Wrapped => self.wrapped,
             // What the flat form has no word for is no disagreement.
-            ([SecurityScheme::OAuth2(flat)], [SecurityScheme::OAuth2(_), ..]) if names_no_flow(flat) => self.wrapped,
             ([SecurityScheme::OAuth2(flat)], [SecurityScheme::OAuth2(wrapped)]) => {
-                if let (OAuthFlow::AuthorizationCode(flat), OAuthFlow::AuthorizationCode(wrapped)) = (&mut flat.flows, &wrapped.flows) {
-                    flat.pkce_required = wrapped.pkce_required;
+                match (&mut flat.flows, &wrapped.flows) {
+                    (OAuthFlow::AuthorizationCode(flat), OAuthFlow::AuthorizationCode(wrapped)) => {
+                        flat.pkce_required = wrapped.pkce_required
+                    }
+                    (OAuthFlow::DeviceCode(unsaid), said) if *unsaid == DeviceCodeFlow::default() => flat.flows = said.clone(),
+                    _ => {}
                 }
                 self.flat
             }
             _ => self.flat,
         }
     }
-}
-
-fn names_no_flow(scheme: &OAuth2Scheme) -> bool {
-    scheme.flows == OAuthFlow::DeviceCode(DeviceCodeFlow::default())
 }
 
 impl<'de> Deserialize<'de> for ReadScheme {

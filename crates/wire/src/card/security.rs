@@ -8,14 +8,16 @@ use serde_json::Value;
 
 use super::scheme::{ReadScheme, Wins, flow_name};
 
-/// How many alternatives one requirement may become when its schemes are split.
-const MOST_ALTERNATIVES: usize = 64;
+/// How many alternatives a card may gain by splitting its schemes; no honest card comes near, and a
+/// dishonest one would multiply them without end. Those beyond are left out: they are other ways in.
+const MOST_GAINED: usize = 64;
 
 /// The schemes of a card, one flow each, and what became of those that had several.
 #[derive(Debug, Default)]
 pub(super) struct Schemes {
     pub(super) schemes: BTreeMap<String, SecurityScheme>,
     split: BTreeMap<String, Vec<String>>,
+    gained: usize,
 }
 
 impl Schemes {
@@ -44,27 +46,27 @@ impl Schemes {
     }
 
     /// The requirements, with an alternative more for each flow that became a scheme of its own.
-    pub(super) fn requirements(&self, read: Vec<ReadRequirement>) -> Vec<SecurityRequirement> {
+    pub(super) fn requirements(&mut self, read: Vec<ReadRequirement>) -> Vec<SecurityRequirement> {
         read.into_iter().flat_map(|requirement| self.alternatives(requirement.0)).collect()
     }
 
-    fn alternatives(&self, requirement: SecurityRequirement) -> Vec<SecurityRequirement> {
+    fn alternatives(&mut self, requirement: SecurityRequirement) -> Vec<SecurityRequirement> {
+        let split: Vec<_> = requirement.schemes.keys().filter_map(|name| self.split.get_key_value(name)).collect();
         let mut all = vec![requirement];
-        for (name, others) in &self.split {
-            if all.len() * (others.len() + 1) > MOST_ALTERNATIVES {
+        for (name, others) in split {
+            let more = all.len() * others.len();
+            if self.gained + more > MOST_GAINED {
                 break;
             }
-            let mut more = Vec::new();
-            for known in &all {
-                let Some(scopes) = known.schemes.get(name) else { continue };
-                for other in others {
-                    let mut alternative = known.clone();
-                    alternative.schemes.remove(name);
-                    alternative.schemes.insert(other.clone(), scopes.clone());
-                    more.push(alternative);
-                }
-            }
-            all.append(&mut more);
+            self.gained += more;
+            let instead = |known: &SecurityRequirement, other: &String| {
+                let mut alternative = known.clone();
+                let scopes = alternative.schemes.remove(name).unwrap_or_default();
+                alternative.schemes.insert(other.clone(), scopes);
+                alternative
+            };
+            let more: Vec<_> = all.iter().flat_map(|known| others.iter().map(move |other| instead(known, other))).collect();
+            all.extend(more);
         }
         all
     }

@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::flat::{self, Flat, Of};
 
 /// DIA-002-CARD-001: all names in snake_case but those of `capabilities`.
-#[derive(Serialize)]
-struct Snake<'a> {
+#[derive(Debug, Serialize)]
+pub(super) struct Snake<'a> {
     name: &'a str,
     description: &'a str,
     version: &'a str,
@@ -35,7 +35,7 @@ struct Snake<'a> {
     signatures: &'a [Signature],
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct SnakeInterface<'a> {
     url: &'a str,
     protocol_binding: &'a str,
@@ -44,7 +44,7 @@ struct SnakeInterface<'a> {
     protocol_version: &'a str,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct SnakeSkill<'a> {
     id: &'a str,
     name: &'a str,
@@ -60,7 +60,7 @@ struct SnakeSkill<'a> {
     security: Vec<&'a BTreeMap<String, Vec<String>>>,
 }
 
-pub(super) fn snake(card: &Card) -> impl Serialize + '_ {
+pub(super) fn snake(card: &Card) -> Snake<'_> {
     Snake {
         name: &card.name,
         description: &card.description,

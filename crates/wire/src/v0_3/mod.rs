@@ -101,7 +101,7 @@ impl Codec for KindShape {
             Reply::Deleted if self.wraps() => Ok(Vec::new()),
             Reply::Deleted => Ok(b"null".to_vec()),
             Reply::Card(card) => match (self.version, self.binding) {
-                (Version::V0_2, _) => json::write(&card::agent_json(card)),
+                (Version::V0_2, _) => json::write(&card::v0_2(card)),
                 (_, Binding::HttpJson) => json::write(&card::v0_3_rest(card)),
                 _ => json::write(&card::v0_3(card)),
             },

@@ -1,13 +1,20 @@
 //! Cards of every version: the golden ones, what is read, what is written.
 
 mod round_trip;
+mod sdk;
 mod security;
 mod writing;
 
 use std::collections::BTreeSet;
 
-use chancery_core::{Card, ErrorKind, Interface, SecurityRequirement, SecurityScheme, Skill, Version, security::HttpAuthScheme};
-use chancery_wire::card::{self, FoundAt};
+use chancery_core::{
+    Binding, Card, ErrorKind, Interface, Operation, SecurityRequirement, SecurityScheme, Skill, Version, security::HttpAuthScheme,
+};
+use chancery_wire::{
+    card::{self, FoundAt},
+    pick,
+    rest::Route,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -75,8 +82,8 @@ fn tide_desk_v0_1() -> Card {
 enum Form {
     /// Written by us just so.
     Written(Writer),
-    /// Read only, for a reason that the list names.
-    Read,
+    /// Read only, and why.
+    Read(&'static str),
     /// An error, which other tests read.
     NoCard,
 }
@@ -85,23 +92,23 @@ enum Form {
 const GOLDEN: [(&str, &str, Form); 18] = [
     ("v0.3/card-hybrid", "/response/body", Form::Written(MERGED)),
     ("v0.3/card-v03", "/response/body", Form::Written(V0_3)),
-    ("v0.3/card-proto-wrapped", "/response/body", Form::Read /* V03-SEC-004: wrapped schemes alone break real clients */),
-    ("v0.3/card-seed000", "/response/body", Form::Read /* V03-SEC-004: wrapped schemes alone break real clients */),
-    ("v0.3/grpc-agent-card", "/json", Form::Read /* written as protobuf only; this JSON explains the bytes */),
+    ("v0.3/card-proto-wrapped", "/response/body", Form::Read("V03-SEC-004: wrapped schemes alone break real clients")),
+    ("v0.3/card-seed000", "/response/body", Form::Read("V03-SEC-004: wrapped schemes alone break real clients")),
+    ("v0.3/grpc-agent-card", "/json", Form::Read("written as protobuf only; this JSON explains the bytes")),
     ("v0.3/jsonrpc-extended-card", "/response/body/result", Form::Written(V0_3)),
     ("v0.3/jsonrpc-extended-card-empty-params", "/response/body/result", Form::Written(V0_3)),
     ("v0.3/jsonrpc-extended-card-not-configured", "", Form::NoCard),
     ("v0.3/rest-card", "/response/body", Form::Written(V0_3_REST)),
     ("v0.2/card-agent-json", "/response/body", Form::Written(AGENT_JSON)),
-    ("v0.2/card-minimal-0.2.0", "/response/body", Form::Read /* we also say what 0.2.0 had no member for: version and interfaces */),
+    ("v0.2/card-minimal-0.2.0", "/response/body", Form::Read("we also say what 0.2.0 had no member for: version and interfaces")),
     ("v0.2/extended-card-get", "/response/body", Form::Written(V0_2)),
     ("v0.2/extended-card-get-missing", "", Form::NoCard),
     (
         "v0.1/card",
         "/response/body",
-        Form::Read, /* agent.json serves v0.1 and v0.2 at once; see the_file_for_old_clients_holds_the_v0_1_card */
+        Form::Read("agent.json serves v0.1 and v0.2 at once; see the_file_for_old_clients_holds_the_v0_1_card"),
     ),
-    ("v0.1/card-seed004", "/response/body", Form::Read /* V01-CARD-004: we write media types, not short words */),
+    ("v0.1/card-seed004", "/response/body", Form::Read("V01-CARD-004: we write media types, not short words")),
     ("dialect-003/card", "/response/body", Form::Written(COMPACT)),
     ("dialect-003/rest-card", "/response/body", Form::Written(COMPACT)),
     ("dialect-002/card-snake", "/response/body", Form::Written(SNAKE)),
@@ -116,15 +123,13 @@ fn golden(name: &str) -> Value {
 #[test]
 fn every_golden_card_is_listed() {
     let is_card = |vector: &Vector| vector.name.contains("card");
-    // Those of v1.0 are core's own form and run with the other v1.0 vectors.
     let folders = ["v0.1", "v0.2", "v0.3", "dialect-002", "dialect-003"];
     let found: BTreeSet<_> = folders.into_iter().flat_map(folder).filter(is_card).map(|vector| vector.name).collect();
     let known: BTreeSet<_> = GOLDEN.iter().map(|(name, ..)| (*name).to_owned()).collect();
     assert_eq!(found, known);
 }
 
-/// V03-CARD-001, V03-CARD-002, V03-CARD-011, V03-SEC-001, V03-REST-018, V02-CARD-001, V02-CARD-002,
-/// CONV-CARD-001, CONV-CARD-003, CONV-CARD-006, CONV-CARD-010, DIA-003-CARD-001, DIA-003-CARD-002,
+/// V03-CARD-002, V03-CARD-011, V03-SEC-001, V03-REST-018, V02-CARD-002, CONV-CARD-001, CONV-CARD-003, CONV-CARD-006, CONV-CARD-010, DIA-003-CARD-001, DIA-003-CARD-002,
 /// DIA-003-CARD-003, DIA-003-REST-008, DIA-002-CARD-001: what is read from a golden card and
 /// written again is the same card; forms that we do not write are the same card in one that we do.
 #[test]
@@ -132,9 +137,9 @@ fn golden_cards_survive_reading_and_writing() {
     for (name, _, form) in &GOLDEN {
         let (json, write) = match form {
             Form::Written(write) => (golden(name), write),
-            Form::Read => {
+            Form::Read(why) => {
                 let card = read(&golden(name));
-                assert_eq!(read(&V0_3_REST(&older(&card))), older(&card), "{name}");
+                assert_eq!(read(&V0_3_REST(&older(&card))), older(&card), "{name}, which is read only: {why}");
                 continue;
             }
             Form::NoCard => continue,
@@ -153,7 +158,7 @@ fn older(card: &Card) -> Card {
     card
 }
 
-/// V03-CARD-002, V03-CARD-011, V03-SEC-002, V02-CARD-002, V01-CARD-001, V01-CARD-002, CONV-CARD-004,
+/// V03-CARD-002, V03-CARD-011, V03-SEC-002, V02-CARD-002, V01-CARD-002, CONV-CARD-004,
 /// CONV-CARD-010: each golden card is the canonical one, as far as its version can tell.
 #[test]
 fn golden_cards_are_read_as_the_canonical_card() {
@@ -185,6 +190,30 @@ fn golden_cards_are_read_as_the_canonical_card() {
     ] {
         assert_eq!(read(&golden(name)), expected, "{name}");
     }
+}
+
+/// CONV-CARD-010, V10-CARD-007: every golden v1.0 card is read as a reader of v1.0 alone reads it, and
+/// the merged form says the same.
+#[test]
+fn golden_v1_0_cards_are_read_as_they_are() {
+    let mut cards = 0;
+    for vector in folder("v1.0").iter().filter(|vector| vector.name.contains("card")) {
+        let places = ["/response/body/result", "/response/body", "/json"];
+        let Some(json) = places.iter().find_map(|at| vector.at(at)).filter(|json| json.get("name").is_some()) else {
+            assert!(vector.name.contains("not-configured") || vector.name.contains("request"), "{}", vector.name);
+            continue;
+        };
+        let card: Card = serde_json::from_value(json.clone()).unwrap();
+        assert_eq!(read(json), card, "{}", vector.name);
+        let mut merged = read(&MERGED(&card));
+        // CONV-CARD-002: in the merged form interfaces of v1.0 come first.
+        let urls = |card: &Card| card.supported_interfaces.iter().map(|interface| interface.url.clone()).collect::<BTreeSet<_>>();
+        assert_eq!(urls(&merged), urls(&card), "{}", vector.name);
+        merged.supported_interfaces.clone_from(&card.supported_interfaces);
+        assert_eq!(merged, card, "{}", vector.name);
+        cards += 1;
+    }
+    assert!(cards >= 11, "only {cards} cards");
 }
 
 /// DIA-003-CARD-001, DIA-003-CARD-003, DIA-002-CARD-001, DIA-002-CARD-002: the canonical card that
@@ -258,7 +287,7 @@ fn a_v0_1_card_may_leave_out_almost_everything() {
     assert_eq!((provider.organization.as_str(), provider.url.as_str()), ("o", ""));
 }
 
-/// V03-CARD-010, V10-CARD-007, CONV-CARD-010: members of other versions and of nobody are ignored,
+/// V03-CARD-010, CONV-CARD-010: members of other versions and of nobody are ignored,
 /// whatever they hold.
 #[test]
 fn unknown_members_are_ignored() {
@@ -394,4 +423,21 @@ fn a_bare_hash_is_no_signature() {
         assert_eq!(with(nothing), []);
     }
     assert_eq!(with(json!({"protected": "eyJ9", "signature": "AAAA"})).len(), 1);
+}
+
+/// DIA-003-CARD-004, V03-CARD-015, V02-EXTCARD-001: each version asks for the extended card at a path
+/// of its own, and the compact form is never taken for v1.0 where it is found.
+#[test]
+fn each_version_has_its_own_path_to_the_extended_card() {
+    for (path, version) in
+        [("/compact/agent-card", Version::Compact), ("/v1/card", Version::V0_3), ("/agent/authenticatedExtendedCard", Version::V0_2)]
+    {
+        let route = Route::find("GET", path, None, false).unwrap().unwrap();
+        assert_eq!((route.version, route.operation), (version, Operation::GetExtendedCard), "{path}");
+    }
+    assert!(Route::find("GET", "/compact/.well-known/agent-card.json", None, false).unwrap().is_none());
+    let json = bytes(&golden("dialect-003/card"));
+    let found_at = FoundAt::AgentCardJson("https://tide.example/compact");
+    let choice = pick::choose(&json, found_at, &pick::Speaks::new([Binding::JsonRpc])).unwrap().unwrap();
+    assert_eq!((choice.version, choice.url.as_str()), (Version::Compact, "https://tide.example/compact/rpc"));
 }

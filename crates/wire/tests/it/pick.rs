@@ -218,6 +218,7 @@ fn without_any_address_the_base_of_the_card_is_the_endpoint() {
     let card = json!({"name": "Tide Desk", "supportedInterfaces": []});
     check(card.clone(), FoundAt::AgentCardJson("https://tide.example"), &all(), &[(Version::V1_0, RPC, "https://tide.example")]);
     check(card, FoundAt::Elsewhere, &all(), &[]);
+    check(json!({"url": "", "protocolVersion": "0.3.0"}), FoundAt::Elsewhere, &all(), &[]);
 }
 
 /// CONV-PICK-001 step 6: what is tried once after a refusal of the first call.

@@ -101,7 +101,7 @@ fn the_extended_card_is_no_method() {
     assert!(Dialect::V0_2.request(Operation::GetExtendedCard, b"{}", &Limits::default()).is_ok());
     let card = Generator::new(1).card();
     let json: Value = parse(&Dialect::V0_2.encode_reply(&Reply::Card(Box::new(card.clone()))).unwrap());
-    assert_eq!(json, serde_json::to_value(card::agent_json(&card)).unwrap());
+    assert_eq!(json, serde_json::to_value(card::v0_2(&card)).unwrap());
 }
 
 /// V02-VER-001.

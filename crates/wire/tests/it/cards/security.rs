@@ -89,10 +89,20 @@ fn the_form_of_the_cards_own_version_wins() {
     let code = flow(
         json!({"authorizationCode": {"authorizationUrl": "https://i/a", "tokenUrl": "https://i/t", "scopes": {}, "pkceRequired": true}}),
     );
-    for unsaid in [device(), code] {
-        let written = V0_3_REST(&card("s", unsaid.clone()));
-        assert_eq!(scheme(written["securitySchemes"]["s"].clone()), Some(unsaid));
-    }
+    let written = V0_3_REST(&card("s", code.clone()));
+    assert_eq!(scheme(written["securitySchemes"]["s"].clone()), Some(code));
+    let mut both = serde_json::to_value(device()).unwrap();
+    (both["type"], both["flows"]) = (json!("oauth2"), json!({}));
+    assert_eq!(scheme(both), Some(device()));
+}
+
+/// V03-REST-018: a flow that v0.3 does not know makes one SDK refuse the whole card, so the wrapped
+/// form tells what comes of it.
+#[test]
+fn the_rest_card_tells_the_device_code_flow_as_a_bearer_token() {
+    let written = V0_3_REST(&card("s", device()));
+    let expected = json!({"type": "oauth2", "flows": {}, "httpAuthSecurityScheme": {"scheme": "Bearer"}});
+    assert_eq!(written["securitySchemes"]["s"], expected);
 }
 
 /// V03-SEC-003: a kind that nobody knows takes nothing else away, and what demands it still does.

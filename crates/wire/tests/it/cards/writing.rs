@@ -64,7 +64,7 @@ fn each_reader_finds_its_own_card_in_the_merged_one() {
     }
 }
 
-/// A document without the members of v1.0.
+/// A document without what readers of v0.3 do not know.
 fn v0_3_view(mut json: Value) -> Value {
     let members = json.as_object_mut().unwrap();
     members.retain(|name, _| !["supportedInterfaces", "securityRequirements"].contains(&name.as_str()));
@@ -73,7 +73,12 @@ fn v0_3_view(mut json: Value) -> Value {
         skill.as_object_mut().unwrap().remove("securityRequirements");
     }
     for scheme in members["securitySchemes"].as_object_mut().unwrap().values_mut() {
-        scheme.as_object_mut().unwrap().retain(|name, _| !name.ends_with("SecurityScheme"));
+        let members = scheme.as_object_mut().unwrap();
+        members.retain(|name, _| !name.ends_with("SecurityScheme"));
+        if let Some(flows) = members.get_mut("flows").and_then(Value::as_object_mut) {
+            flows.remove("deviceCode");
+            flows.values_mut().for_each(|flow| drop(flow.as_object_mut().unwrap().remove("pkceRequired")));
+        }
     }
     json
 }
