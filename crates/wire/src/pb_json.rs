@@ -73,7 +73,10 @@ pub(crate) fn timestamp_to_proto(at: Timestamp) -> prost_types::Timestamp {
 
 /// A point in time of a peer; `None` when it lies outside the years 1 to 9999.
 pub(crate) fn timestamp_from_proto(at: prost_types::Timestamp) -> Option<Timestamp> {
-    Timestamp::from_unix(at.seconds, at.nanos)
+    // JavaScript counts backwards from 1970 in both fields, which protobuf forbids and we understand.
+    let (seconds, nanos) =
+        if at.nanos < 0 { (at.seconds.checked_sub(1)?, at.nanos.checked_add(1_000_000_000)?) } else { (at.seconds, at.nanos) };
+    Timestamp::from_unix(seconds, nanos)
 }
 
 #[cfg(test)]
