@@ -12,7 +12,7 @@ use crate::{
 
 proto_enum! {
     /// Who wrote a message.
-    Role {
+    Role, "role" {
         /// Not said; never sent, refused by validation.
         #[default]
         Unspecified = 0, "ROLE_UNSPECIFIED";

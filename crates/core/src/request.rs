@@ -151,6 +151,30 @@ impl Request {
         }
     }
 
+    /// Notes the way the request came in, where that is kept: in a message and in a webhook's config.
+    pub fn set_origin(&mut self, origin: Origin) {
+        match self {
+            Self::SendMessage(request) | Self::StreamMessage(request) => {
+                request.origin = origin;
+                if let Some(config) = &mut request.configuration.push_config {
+                    config.record.origin = origin;
+                }
+            }
+            Self::CreatePushConfig(config) => config.record.origin = origin,
+            _ => {}
+        }
+    }
+
+    /// The way the request came in, where that is kept.
+    #[must_use]
+    pub fn origin(&self) -> Option<Origin> {
+        match self {
+            Self::SendMessage(request) | Self::StreamMessage(request) => Some(request.origin),
+            Self::CreatePushConfig(config) => Some(config.record.origin),
+            _ => None,
+        }
+    }
+
     /// Sets the routing value, as a tenant in the path does.
     pub fn set_tenant(&mut self, tenant: impl Into<String>) {
         let slot = match self {

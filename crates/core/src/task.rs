@@ -14,7 +14,7 @@ use crate::{
 
 proto_enum! {
     /// Where a task stands.
-    TaskState {
+    TaskState, "task state" {
         /// Unknown; never sent in v1.0, refused by validation.
         #[default]
         Unspecified = 0, "TASK_STATE_UNSPECIFIED";

@@ -326,10 +326,12 @@ impl Validate for Request {
 impl Validate for SecurityScheme {
     fn check(&self, check: &mut Check) {
         match self {
-            Self::ApiKey(scheme) => check.required("name", &scheme.name),
-            Self::HttpAuth(scheme) => check.required("scheme", &scheme.scheme),
-            Self::OAuth2(scheme) => check.within("flows", |check| scheme.flows.check(check)),
-            Self::OpenIdConnect(scheme) => check.required("openIdConnectUrl", &scheme.open_id_connect_url),
+            Self::ApiKey(scheme) => check.within("apiKeySecurityScheme", |check| check.required("name", &scheme.name)),
+            Self::HttpAuth(scheme) => check.within("httpAuthSecurityScheme", |check| check.required("scheme", &scheme.scheme)),
+            Self::OAuth2(scheme) => check.within("oauth2SecurityScheme.flows", |check| scheme.flows.check(check)),
+            Self::OpenIdConnect(scheme) => {
+                check.within("openIdConnectSecurityScheme", |check| check.required("openIdConnectUrl", &scheme.open_id_connect_url));
+            }
             Self::MutualTls(_) => {}
         }
     }
@@ -338,15 +340,15 @@ impl Validate for SecurityScheme {
 impl Validate for OAuthFlow {
     fn check(&self, check: &mut Check) {
         match self {
-            Self::AuthorizationCode(flow) => {
+            Self::AuthorizationCode(flow) => check.within("authorizationCode", |check| {
                 check.required("authorizationUrl", &flow.authorization_url);
                 check.required("tokenUrl", &flow.token_url);
-            }
-            Self::ClientCredentials(flow) => check.required("tokenUrl", &flow.token_url),
-            Self::DeviceCode(flow) => {
+            }),
+            Self::ClientCredentials(flow) => check.within("clientCredentials", |check| check.required("tokenUrl", &flow.token_url)),
+            Self::DeviceCode(flow) => check.within("deviceCode", |check| {
                 check.required("deviceAuthorizationUrl", &flow.device_authorization_url);
                 check.required("tokenUrl", &flow.token_url);
-            }
+            }),
             Self::Implicit(_) | Self::Password(_) => {}
         }
     }

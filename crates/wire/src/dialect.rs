@@ -198,7 +198,15 @@ impl Dialect {
     /// # Errors
     /// When a member has the wrong type or form.
     pub fn decode_request(self, operation: Operation, json: &[u8]) -> Result<Request> {
-        self.codec().decode_request(operation, json)
+        let mut request = self.codec().decode_request(operation, json)?;
+        if let Some(seen) = request.origin() {
+            let binding = match self {
+                Self::V0_3Rest | Self::V0_3RestKind => Binding::HttpJson,
+                _ => Binding::JsonRpc,
+            };
+            request.set_origin(Origin::new(self.version(), binding).file_bytes(seen.file_bytes));
+        }
+        Ok(request)
     }
 
     /// Checks that a request is complete and within limits.
@@ -264,6 +272,16 @@ impl Dialect {
     /// Does not happen for events that the protocol allows.
     pub fn encode_end(self, memory: &StreamMemory) -> Result<Option<Vec<u8>>> {
         self.codec().encode_end(memory)
+    }
+
+    /// Whether a webhook that was registered in this version hears of an event: of every one, or before
+    /// v1.0 of every change of the status.
+    #[must_use]
+    pub fn notifies(self, event: &Event) -> bool {
+        match self.version() {
+            Version::V1_0 | Version::Compact => true,
+            _ => !matches!(event, Event::Artifact(_)),
+        }
     }
 
     /// Writes a webhook body: what happened, or in older versions the task as it stood then.

@@ -146,6 +146,15 @@ pub fn http_status(kind: ErrorKind, version: Version) -> u16 {
     codes_of(kind, version).http
 }
 
+/// The HTTP status around a JSON-RPC error: 200, unless the call was refused before it was looked at.
+#[must_use]
+pub fn rpc_http_status(kind: ErrorKind) -> u16 {
+    match kind {
+        ErrorKind::Unauthenticated | ErrorKind::PermissionDenied | ErrorKind::RateLimited | ErrorKind::Unavailable => find(kind).v1.http,
+        _ => 200,
+    }
+}
+
 /// The gRPC status code.
 #[must_use]
 pub fn grpc_code(kind: ErrorKind, version: Version) -> GrpcCode {
@@ -228,6 +237,14 @@ mod tests {
         for kind in ErrorKind::ALL {
             assert_eq!(find(*kind).kind, *kind);
         }
+    }
+
+    /// CONV-ERR-007, V03-RPC-002, V03-ERR-024, V01-ERR-000.
+    #[test]
+    fn json_rpc_errors_travel_with_status_200_unless_the_door_refused() {
+        let refused: Vec<_> = ErrorKind::ALL.iter().map(|kind| rpc_http_status(*kind)).filter(|status| *status != 200).collect();
+        assert_eq!(refused, [401, 403, 429, 503]);
+        assert_eq!(rpc_http_status(ErrorKind::TaskNotFound), 200);
     }
 
     #[test]

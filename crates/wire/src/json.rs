@@ -3,7 +3,7 @@
 use std::fmt;
 
 use chancery_core::{Error, ErrorKind, Object, Result, Timestamp};
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser::SerializeMap};
 use serde_json::Value;
 
 /// Reads JSON text into a type.
@@ -19,7 +19,8 @@ pub(crate) fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T> {
 
 #[cold]
 fn explain<'a, T: Deserialize<'a>>(json: &'a [u8], error: serde_json::Error) -> Error {
-    if error.is_syntax() || error.is_eof() {
+    // A number where a word of an enum belongs counts as bad syntax too, so the error's own category does not tell.
+    if serde_json::from_slice::<de::IgnoredAny>(json).is_err() {
         return Error::from(ErrorKind::Parse).caused_by(error);
     }
     match serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_slice(json)) {
@@ -45,6 +46,18 @@ fn reason(error: &serde_json::Error) -> String {
 /// strings.
 pub(crate) fn write<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
     serde_json::to_vec(value).map_err(Error::internal)
+}
+
+/// `context_id` as `contextId`.
+pub(crate) fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |mut name, word| {
+        let mut letters = word.chars();
+        name.extend(letters.next().map(|letter| letter.to_ascii_uppercase()));
+        name.push_str(letters.as_str());
+        name
+    })
 }
 
 /// Escapes the characters at which some stream readers break lines although JSON allows them in
@@ -86,6 +99,40 @@ impl<'de> Deserialize<'de> for LenientTime {
         deserializer.deserialize_str(Text)
     }
 }
+
+/// A list of which every item is written through a wrapper, without a list of wrappers in between.
+pub(crate) struct Each<'a, T, F>(pub(crate) &'a [T], pub(crate) F);
+
+impl<'a, T, F, W> Serialize for Each<'a, T, F>
+where
+    F: Fn(&'a T) -> W,
+    W: Serialize,
+{
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(&self.1))
+    }
+}
+
+/// Members that are left out when there is nothing in them.
+pub(crate) trait Filled: SerializeMap {
+    fn text(&mut self, name: &'static str, text: &str) -> Result<(), Self::Error> {
+        if text.is_empty() { Ok(()) } else { self.serialize_entry(name, text) }
+    }
+
+    fn list<T: Serialize>(&mut self, name: &'static str, list: &[T]) -> Result<(), Self::Error> {
+        if list.is_empty() { Ok(()) } else { self.serialize_entry(name, list) }
+    }
+
+    fn object(&mut self, name: &'static str, object: &Object) -> Result<(), Self::Error> {
+        if object.is_empty() { Ok(()) } else { self.serialize_entry(name, object) }
+    }
+
+    fn some<T: Serialize>(&mut self, name: &'static str, value: Option<T>) -> Result<(), Self::Error> {
+        value.map_or(Ok(()), |value| self.serialize_entry(name, &value))
+    }
+}
+
+impl<M: SerializeMap> Filled for M {}
 
 /// Puts an entry into an object and gives the object back.
 pub(crate) fn with(mut object: Object, key: &str, value: impl Into<Value>) -> Object {

@@ -8,7 +8,8 @@
 //! ```
 
 use chancery_core::{
-    Error, ErrorKind, GetExtendedCard, Limits, ListTasks, Object, Operation, PushConfigId, Request, Result, TaskId, TaskState, Version,
+    Binding, Error, ErrorKind, GetExtendedCard, Limits, ListTasks, Object, Operation, Origin, PushConfigId, Request, Result, TaskId,
+    TaskState, Version,
 };
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use serde_json::Value;
@@ -107,6 +108,9 @@ impl Route {
         } else {
             dialect.decode_request(self.operation, &json::write(&query_members(query))?)?
         };
+        if let Some(origin) = request.origin() {
+            request.set_origin(Origin::new(self.version, Binding::HttpJson).file_bytes(origin.file_bytes));
+        }
         self.apply(&mut request, query);
         dialect.check(&request, limits)?;
         Ok(request)
@@ -119,7 +123,13 @@ impl Route {
             Request::GetTask(get) => get.id = task.unwrap_or_default(),
             Request::CancelTask(cancel) => cancel.id = task.unwrap_or_default(),
             Request::Subscribe(subscribe) => subscribe.id = task.unwrap_or_default(),
-            Request::CreatePushConfig(create) => create.task_id = task.unwrap_or_default(),
+            Request::CreatePushConfig(create) => {
+                create.task_id = task.unwrap_or_default();
+                if self.version == Version::V0_3 && create.id.is_empty() {
+                    // V03-PUSHCFG-002: known only now that the path has said the task.
+                    create.id = create.task_id.as_str().into();
+                }
+            }
             Request::GetPushConfig(get) => (get.task_id, get.id) = (task.unwrap_or_default(), config),
             Request::ListPushConfigs(list) => list.task_id = task.unwrap_or_default(),
             Request::DeletePushConfig(delete) => (delete.task_id, delete.id) = (task.unwrap_or_default(), config.unwrap_or_default()),
@@ -284,7 +294,12 @@ impl Call {
         };
         let query = query(dialect, request);
         let target = if query.is_empty() { format!("{prefix}{path}") } else { format!("{prefix}{path}?{query}") };
-        let body = (method == "POST" && has_body(request.operation())).then(|| dialect.encode_request(request)).transpose()?;
+        let body = (method == "POST" && has_body(request.operation())).then(|| match (version, request) {
+            // In JSON-RPC the config is a member of the call; here it is the body.
+            (Version::Compact, Request::CreatePushConfig(config)) => crate::compact::config_body(config),
+            _ => dialect.encode_request(request),
+        });
+        let body = body.transpose()?;
         Ok(Self { method, target, body })
     }
 }
@@ -341,7 +356,11 @@ fn method_and_path(version: Version, request: &Request) -> Result<(&'static str,
 fn query(dialect: Dialect, request: &Request) -> String {
     let mut pairs: Vec<(&str, &str, String)> = Vec::new();
     match request {
-        Request::GetTask(get) => pairs.extend(get.history_length.map(|length| ("historyLength", "history_length", length.to_string()))),
+        Request::GetTask(get) => {
+            // Zero means "everything" to v0.3, so it stays unsaid and the caller strips the history.
+            let length = get.history_length.filter(|length| *length != 0 || dialect.version() != Version::V0_3);
+            pairs.extend(length.map(|length| ("historyLength", "history_length", length.to_string())));
+        }
         Request::ListTasks(list) => list_query(dialect, list, &mut pairs),
         Request::ListPushConfigs(list) => {
             if list.page_size != 0 {

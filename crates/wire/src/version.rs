@@ -109,6 +109,30 @@ pub fn of_rpc_error(method: Option<&str>, header: Option<&str>) -> Version {
     }
 }
 
+/// The form of a card that a path asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CardForm {
+    /// One document for readers of v1.0, v0.3, v0.2 and v0.1.
+    Merged,
+    /// v0.2, with what v0.1 needs beside it.
+    AgentJson,
+    /// The compact dialect's own card.
+    Compact,
+}
+
+/// Which card is served at a path below the agent's base; `None` when the path is no card's. The
+/// version header plays no part.
+#[must_use]
+pub fn card_form(path: &str) -> Option<CardForm> {
+    match path {
+        "/.well-known/agent-card.json" => Some(CardForm::Merged),
+        "/.well-known/agent.json" => Some(CardForm::AgentJson),
+        "/compact/.well-known/agent-card.json" => Some(CardForm::Compact),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

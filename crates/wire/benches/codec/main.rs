@@ -3,6 +3,8 @@
 //!
 //! `cargo bench -p chancery-wire` prints the times; `docs/performance.md` keeps the ratios.
 
+#![allow(clippy::unwrap_used, unreachable_pub, reason = "a benchmark that cannot run must stop; its parts are its own")]
+
 mod plain;
 
 use std::hint::black_box;

@@ -212,7 +212,7 @@ pub struct AgentCard {
     >,
     /// Alternatives: satisfying one entry is enough.
     #[prost(message, repeated, tag = "9")]
-    pub security: ::prost::alloc::vec::Vec<Security>,
+    pub security: ::prost::alloc::vec::Vec<crate::proto::SecurityRequirement>,
     #[prost(string, repeated, tag = "10")]
     pub default_input_modes: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     #[prost(string, repeated, tag = "11")]
@@ -285,7 +285,7 @@ pub struct AgentSkill {
     #[prost(string, repeated, tag = "7")]
     pub output_modes: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     #[prost(message, repeated, tag = "8")]
-    pub security: ::prost::alloc::vec::Vec<Security>,
+    pub security: ::prost::alloc::vec::Vec<crate::proto::SecurityRequirement>,
 }
 /// A JSON Web Signature over the canonical form of the card.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -314,16 +314,6 @@ pub struct TaskPushNotificationConfig {
 pub struct StringList {
     #[prost(string, repeated, tag = "1")]
     pub list: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-}
-/// Schemes that a caller must satisfy together.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Security {
-    /// From the name of a scheme to the scopes it must grant.
-    #[prost(btree_map = "string, message", tag = "1")]
-    pub schemes: ::prost::alloc::collections::BTreeMap<
-        ::prost::alloc::string::String,
-        StringList,
-    >,
 }
 /// One way to prove who is calling.
 #[derive(Clone, PartialEq, ::prost::Message)]

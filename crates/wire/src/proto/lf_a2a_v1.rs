@@ -358,7 +358,9 @@ pub struct AgentCard {
     >,
     /// Alternatives: satisfying one entry is enough.
     #[prost(message, repeated, tag = "9")]
-    pub security_requirements: ::prost::alloc::vec::Vec<SecurityRequirement>,
+    pub security_requirements: ::prost::alloc::vec::Vec<
+        crate::proto::SecurityRequirement,
+    >,
     #[prost(string, repeated, tag = "10")]
     pub default_input_modes: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     #[prost(string, repeated, tag = "11")]
@@ -424,7 +426,9 @@ pub struct AgentSkill {
     pub output_modes: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// In addition to those of the card.
     #[prost(message, repeated, tag = "8")]
-    pub security_requirements: ::prost::alloc::vec::Vec<SecurityRequirement>,
+    pub security_requirements: ::prost::alloc::vec::Vec<
+        crate::proto::SecurityRequirement,
+    >,
 }
 /// An address of an agent, with the binding and version spoken there.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -613,16 +617,6 @@ pub struct PasswordOAuthFlow {
     pub scopes: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
-    >,
-}
-/// Schemes that a caller must satisfy together.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct SecurityRequirement {
-    /// From the name of a scheme to the scopes it must grant.
-    #[prost(btree_map = "string, message", tag = "1")]
-    pub schemes: ::prost::alloc::collections::BTreeMap<
-        ::prost::alloc::string::String,
-        StringList,
     >,
 }
 /// A list of strings as the value of a map.

@@ -53,3 +53,7 @@ pub mod google_rpc {
 
     include!("google_rpc.rs");
 }
+
+mod requirement;
+
+pub use requirement::{SchemeScopes, Scopes, SecurityRequirement};

@@ -42,7 +42,7 @@ pub(super) fn decode_request(operation: Operation, json: &[u8]) -> Result<Reques
 }
 
 /// The one value of several spellings of a member; two different values are an error.
-fn agree<T: PartialEq, E: de::Error, const N: usize>(name: &str, spellings: [Option<T>; N]) -> Result<Option<T>, E> {
+pub(crate) fn agree<T: PartialEq, E: de::Error, const N: usize>(name: &str, spellings: [Option<T>; N]) -> Result<Option<T>, E> {
     let mut found = None;
     for value in spellings.into_iter().flatten() {
         match &found {
@@ -107,7 +107,18 @@ impl<'de> Deserialize<'de> for ReadConfiguration {
     }
 }
 
-struct ReadMessage(Message);
+pub(crate) struct ReadMessage(pub(crate) Message);
+
+impl ReadMessage {
+    /// The message, with an id made for it where the sender may leave it out.
+    pub(crate) fn identified(self) -> Message {
+        let mut message = self.0;
+        if message.message_id.is_empty() {
+            message.message_id = MessageId::generate();
+        }
+        message
+    }
+}
 
 impl<'de> Deserialize<'de> for ReadMessage {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -146,7 +157,7 @@ impl<'de> Deserialize<'de> for ReadMessage {
     }
 }
 
-struct ReadRole(Role);
+pub(crate) struct ReadRole(pub(crate) Role);
 
 impl<'de> Deserialize<'de> for ReadRole {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -174,7 +185,7 @@ impl<'de> Deserialize<'de> for ReadRole {
     }
 }
 
-struct ReadPart(Part);
+pub(crate) struct ReadPart(pub(crate) Part);
 
 impl<'de> Deserialize<'de> for ReadPart {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -200,15 +211,15 @@ impl<'de> Deserialize<'de> for ReadPart {
         }
         let members = Members::deserialize(deserializer)?;
         let file = members.file.unwrap_or_default();
-        let raw = agree("raw", [members.raw, file.bytes])?;
+        let bytes = |text: Option<String>| {
+            text.map(|text| proto_json::from_base64(&text).ok_or_else(|| de::Error::custom("raw is not base64"))).transpose()
+        };
+        let raw = agree("raw", [bytes(members.raw)?, bytes(file.bytes)?])?;
         let url = agree("url", [members.url, file.uri])?;
         let data = agree("data", [members.data, members.structured_data])?;
         let (content, kind) = match (members.text, raw, url, data) {
             (Some(text), None, None, None) => (Content::Text(text), "text"),
-            (None, Some(raw), None, None) => {
-                let bytes = proto_json::from_base64(&raw).ok_or_else(|| de::Error::custom("raw is not base64"))?;
-                (Content::Raw(bytes), "file")
-            }
+            (None, Some(raw), None, None) => (Content::Raw(raw), "file"),
             (None, None, Some(url), None) => (Content::Url(url), "file"),
             (None, None, None, Some(data)) => (Content::Data(data), "data"),
             _ => return Err(de::Error::custom("a part holds exactly one of text, raw, url, data")),
@@ -259,7 +270,7 @@ impl<'de> Deserialize<'de> for ReadState {
     }
 }
 
-struct ReadList(ListTasks);
+pub(crate) struct ReadList(pub(crate) ListTasks);
 
 impl<'de> Deserialize<'de> for ReadList {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -297,7 +308,7 @@ impl<'de> Deserialize<'de> for ReadList {
 }
 
 /// Get, cancel and subscribe: one task id under several names.
-struct TaskCall {
+pub(crate) struct TaskCall {
     tenant: String,
     id: TaskId,
     history_length: Option<i32>,
@@ -330,19 +341,19 @@ impl<'de> Deserialize<'de> for TaskCall {
 }
 
 impl TaskCall {
-    fn get(self) -> GetTask {
+    pub(crate) fn get(self) -> GetTask {
         let mut get = GetTask::new(self.id);
         (get.tenant, get.history_length) = (self.tenant, self.history_length);
         get
     }
 
-    fn cancel(self) -> CancelTask {
+    pub(crate) fn cancel(self) -> CancelTask {
         let mut cancel = CancelTask::new(self.id);
         (cancel.tenant, cancel.metadata) = (self.tenant, self.metadata);
         cancel
     }
 
-    fn subscribe(self) -> Subscribe {
+    pub(crate) fn subscribe(self) -> Subscribe {
         let mut subscribe = Subscribe::new(self.id);
         subscribe.tenant = self.tenant;
         subscribe
@@ -350,10 +361,10 @@ impl TaskCall {
 }
 
 /// Get, list and delete of push configs.
-struct PushCall {
+pub(crate) struct PushCall {
     tenant: String,
-    task_id: TaskId,
-    id: PushConfigId,
+    pub(crate) task_id: TaskId,
+    pub(crate) id: PushConfigId,
     page_size: i32,
     page_token: String,
 }
@@ -388,19 +399,19 @@ impl<'de> Deserialize<'de> for PushCall {
 }
 
 impl PushCall {
-    fn get(self) -> GetPushConfig {
+    pub(crate) fn get(self) -> GetPushConfig {
         let mut get = GetPushConfig::new(self.task_id, self.id);
         get.tenant = self.tenant;
         get
     }
 
-    fn list(self) -> ListPushConfigs {
+    pub(crate) fn list(self) -> ListPushConfigs {
         let mut list = ListPushConfigs::new(self.task_id);
         (list.tenant, list.page_size, list.page_token) = (self.tenant, self.page_size, self.page_token);
         list
     }
 
-    fn delete(self) -> DeletePushConfig {
+    pub(crate) fn delete(self) -> DeletePushConfig {
         let mut delete = DeletePushConfig::new(self.task_id, self.id);
         delete.tenant = self.tenant;
         delete
@@ -418,6 +429,8 @@ impl<'de> Deserialize<'de> for ReadPushConfig {
             id: Option<PushConfigId>,
             #[serde(alias = "config_id")]
             config_id: Option<PushConfigId>,
+            #[serde(alias = "push_notification_config_id")]
+            push_notification_config_id: Option<PushConfigId>,
             #[serde(alias = "task_id")]
             task_id: Option<TaskId>,
             url: Option<String>,
@@ -431,7 +444,8 @@ impl<'de> Deserialize<'de> for ReadPushConfig {
         let text = |text: String| Some(text).filter(|text| !text.is_empty());
         let mut config = PushConfig::default();
         config.tenant = members.tenant.unwrap_or_default();
-        config.id = agree("id", [members.id, members.config_id, nested.id.present()])?.unwrap_or_default();
+        config.id =
+            agree("id", [members.id, members.config_id, members.push_notification_config_id, nested.id.present()])?.unwrap_or_default();
         config.task_id = agree("taskId", [members.task_id, nested.task_id.present()])?.unwrap_or_default();
         config.url = agree("url", [members.url, text(nested.url)])?.unwrap_or_default();
         config.token = agree("token", [members.token, Some(nested.token).filter(|token| !token.is_empty())])?.unwrap_or_default();

@@ -1,13 +1,14 @@
 //! v1.0: the canonical model's own JSON, and on requests the spellings of older versions too.
 
-mod alias;
+pub(crate) mod alias;
+pub mod proto;
 
 use chancery_core::{Error, Event, Operation, Reply, Request, Result, Task};
 use serde::Deserialize;
 
 use crate::{
     dialect::{Codec, StreamMemory},
-    json,
+    json, transfer,
 };
 
 /// Reads requests with aliases (`dialects.md` section 4 of the specification).
@@ -40,20 +41,9 @@ impl Codec for V1_0 {
     }
 
     fn decode_reply(&self, operation: Operation, json: &[u8]) -> Result<Reply> {
-        Ok(match operation {
-            Operation::SendMessage => Reply::Sent(json::read(json)?),
-            Operation::GetTask | Operation::CancelTask => Reply::Task(json::read(json)?),
-            Operation::ListTasks => {
-                let mut page: chancery_core::TaskPage = json::read(json)?;
-                page.with_artifacts = page.tasks.iter().any(|task| !task.artifacts.is_empty());
-                Reply::Tasks(page)
-            }
-            Operation::CreatePushConfig | Operation::GetPushConfig => Reply::PushConfig(json::read(json)?),
-            Operation::ListPushConfigs => Reply::PushConfigs(json::read(json)?),
-            Operation::DeletePushConfig => Reply::Deleted,
-            Operation::GetExtendedCard => Reply::Card(json::read(json)?),
-            Operation::StreamMessage | Operation::Subscribe => return Err(Error::internal(format!("{operation} answers with a stream"))),
-        })
+        // The native form of the transfer additions is looked for only in what is not v1.0.
+        decode_reply(operation, json)
+            .or_else(|error| if self.aliases { transfer::answer::decode_reply(operation, json).map_err(|_| error) } else { Err(error) })
     }
 
     fn encode_reply(&self, reply: &Reply) -> Result<Vec<u8>> {
@@ -69,7 +59,8 @@ impl Codec for V1_0 {
     }
 
     fn decode_event(&self, json: &[u8], memory: &mut StreamMemory) -> Result<Vec<Event>> {
-        let event: Event = json::read(json)?;
+        let event = json::read(json)
+            .or_else(|error| if self.aliases { transfer::answer::decode_event(json).map_err(|_| error) } else { Err(error) })?;
         memory.note(&event);
         Ok(vec![event])
     }
@@ -107,5 +98,22 @@ fn decode_request(operation: Operation, json: &[u8]) -> Result<Request> {
         Operation::ListPushConfigs => Request::ListPushConfigs(json::read(json)?),
         Operation::DeletePushConfig => Request::DeletePushConfig(json::read(json)?),
         Operation::GetExtendedCard => Request::GetExtendedCard(json::read(json)?),
+    })
+}
+
+fn decode_reply(operation: Operation, json: &[u8]) -> Result<Reply> {
+    Ok(match operation {
+        Operation::SendMessage => Reply::Sent(json::read(json)?),
+        Operation::GetTask | Operation::CancelTask => Reply::Task(json::read(json)?),
+        Operation::ListTasks => {
+            let mut page: chancery_core::TaskPage = json::read(json)?;
+            page.with_artifacts = page.tasks.iter().any(|task| !task.artifacts.is_empty());
+            Reply::Tasks(page)
+        }
+        Operation::CreatePushConfig | Operation::GetPushConfig => Reply::PushConfig(json::read(json)?),
+        Operation::ListPushConfigs => Reply::PushConfigs(json::read(json)?),
+        Operation::DeletePushConfig => Reply::Deleted,
+        Operation::GetExtendedCard => Reply::Card(json::read(json)?),
+        Operation::StreamMessage | Operation::Subscribe => return Err(Error::internal(format!("{operation} answers with a stream"))),
     })
 }

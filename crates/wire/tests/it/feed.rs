@@ -2,10 +2,12 @@
 
 use chancery_core::{Error, Limits, Operation};
 use chancery_wire::{
-    Dialect, StreamMemory, card,
+    Dialect, StreamMemory, card, decode_push, grpc,
     jsonrpc::{Call, Response},
+    proto::{a2a_v1, google_rpc, lf_a2a_v1},
     rest,
 };
+use prost::Message;
 
 /// Reads a body as what its first byte says.
 #[allow(dead_code, reason = "the fuzz targets' way in")]
@@ -38,11 +40,64 @@ pub fn feed(dialect: Dialect, selector: u64, body: &[u8]) {
             // Any answer is right; it only must come.
             let _ = rest::v0_3_shape(body);
             typed(card::read(body).map(drop));
+            typed(decode_push(body).map(drop));
         }
         _ => {
             if let Ok(request) = dialect.request(operation, body, &Limits::default()) {
                 // What was read can be written; some versions have no such request.
                 typed(dialect.encode_request(&request).map(drop));
+            }
+        }
+    }
+}
+
+/// A version of gRPC.
+#[derive(Debug, Clone, Copy)]
+#[allow(dead_code, reason = "each fuzz target uses one")]
+pub enum Grpc {
+    V1_0,
+    V0_3,
+}
+
+/// Reads protobuf as what its first byte says.
+#[allow(dead_code, reason = "the fuzz targets' way in")]
+pub fn grpc_bytes(version: Grpc, data: &[u8]) {
+    if let Some((selector, body)) = data.split_first() {
+        feed_grpc(version, u64::from(*selector), body);
+    }
+}
+
+/// Reads protobuf as what `selector` says: it decodes to a value or to a typed error.
+#[allow(dead_code, reason = "not every fuzz target uses it")]
+pub fn feed_grpc(version: Grpc, selector: u64, body: &[u8]) {
+    macro_rules! read {
+        ($message:ty, $convert:path) => {
+            if let Ok(message) = <$message>::decode(body) {
+                typed($convert(message).map(drop));
+            }
+        };
+    }
+    match (version, selector % 8) {
+        (Grpc::V1_0, 0) => read!(lf_a2a_v1::SendMessageRequest, grpc::v1_0::send_message_from_proto),
+        (Grpc::V1_0, 1) => read!(lf_a2a_v1::StreamResponse, grpc::v1_0::event_from_proto),
+        (Grpc::V1_0, 2) => read!(lf_a2a_v1::SendMessageResponse, grpc::v1_0::send_reply_from_proto),
+        (Grpc::V1_0, 3) => read!(lf_a2a_v1::ListTasksRequest, grpc::v1_0::list_tasks_from_proto),
+        (Grpc::V1_0, 4) => read!(lf_a2a_v1::TaskPushNotificationConfig, grpc::v1_0::push_config_from_proto),
+        (Grpc::V1_0, 5) => read!(lf_a2a_v1::AgentCard, grpc::v1_0::card_from_proto),
+        (Grpc::V1_0, 6) => read!(lf_a2a_v1::ListTasksResponse, grpc::v1_0::task_page_from_proto),
+        (Grpc::V0_3, 0) => read!(a2a_v1::SendMessageRequest, grpc::v0_3::send_message_from_proto),
+        (Grpc::V0_3, 1) => read!(a2a_v1::StreamResponse, grpc::v0_3::event_from_proto),
+        (Grpc::V0_3, 2) => read!(a2a_v1::SendMessageResponse, grpc::v0_3::send_reply_from_proto),
+        (Grpc::V0_3, 3) => read!(a2a_v1::GetTaskRequest, grpc::v0_3::get_task_from_proto),
+        (Grpc::V0_3, 4) => read!(a2a_v1::CreateTaskPushNotificationConfigRequest, grpc::v0_3::create_push_config_from_proto),
+        (Grpc::V0_3, 5) => read!(a2a_v1::AgentCard, grpc::v0_3::card_from_proto),
+        (Grpc::V0_3, 6) => read!(a2a_v1::TaskPushNotificationConfig, grpc::v0_3::push_config_from_proto),
+        (version, _) => {
+            if let Ok(status) = google_rpc::Status::decode(body) {
+                drop(match version {
+                    Grpc::V1_0 => grpc::v1_0::error_from_status(&status),
+                    Grpc::V0_3 => grpc::v0_3::error_from_status(&status),
+                });
             }
         }
     }

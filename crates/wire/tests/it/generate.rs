@@ -403,8 +403,10 @@ impl Generator {
         card.capabilities.streaming = self.maybe(|make| make.chance(2));
         card.capabilities.push_notifications = self.maybe(|make| make.chance(2));
         card.capabilities.extended_agent_card = self.maybe(|make| make.chance(2));
+        let mut number = 0;
         card.capabilities.extensions = self.list(2, |make| {
-            let mut extension = Extension::new(make.url()).described(make.text());
+            number += 1;
+            let mut extension = Extension::new(format!("urn:example:{number}:{}", make.below(9))).described(make.text());
             extension.required = make.chance(2);
             extension.params = make.maybe(|make| make.object(2));
             extension

@@ -1,8 +1,9 @@
 //! The released SDKs read every object that we write, and we read what they write: each goes
 //! through the SDK's own client and server and comes back as the same canonical value.
 
-use chancery_core::{Event, Limits, Operation};
-use chancery_wire::{Dialect, StreamMemory, card};
+use chancery_core::{Event, Limits, Operation, Reply, Request};
+use chancery_wire::{Dialect, StreamMemory, grpc, proto::lf_a2a_v1};
+use prost::Message;
 use serde_json::Value;
 
 use crate::{
@@ -32,17 +33,17 @@ fn kinds(operation: Operation) -> (&'static str, &'static str) {
 }
 
 /// One SDK over one of its bindings.
-struct Trial {
-    sdk: &'static str,
-    prefix: &'static str,
-    dialect: Dialect,
+pub struct Trial {
+    pub sdk: &'static str,
+    pub prefix: &'static str,
+    pub dialect: Dialect,
     /// Makes a generated canonical value into one that this SDK can carry, and forgets in the
     /// answer what it is known to add.
-    fit: fn(&mut Value),
+    pub fit: fn(&mut Value),
 }
 
 impl Trial {
-    fn run(&self) {
+    pub fn run(&self) {
         let Some(mut peer) = Peer::start(self.sdk) else { return };
         let mut passed = 0;
         for case in 0..CASES {
@@ -118,7 +119,7 @@ impl Trial {
 }
 
 /// Calls `change` on every object inside a value, innermost first.
-fn each_object(value: &mut Value, change: &impl Fn(&mut serde_json::Map<String, Value>)) {
+pub fn each_object(value: &mut Value, change: &impl Fn(&mut serde_json::Map<String, Value>)) {
     match value {
         Value::Object(members) => {
             members.values_mut().for_each(|value| each_object(value, change));
@@ -156,4 +157,38 @@ fn javascript_1_3_0_and_we_read_each_other_over_json_rpc() {
 #[test]
 fn javascript_1_3_0_and_we_read_each_other_over_http_json() {
     Trial { sdk: "js-1.3.0", prefix: "rest/", dialect: Dialect::V1_0, fit: no_null_data }.run();
+}
+
+/// Generated values as protobuf, there and back.
+fn protobuf(sdk: &str) {
+    let Some(mut peer) = Peer::start(sdk) else { return };
+    for case in 0..CASES {
+        let mut make = Generator::new(case);
+        let mut pass = |kind: &str, bytes: Vec<u8>| {
+            peer.pass_bytes(kind, &bytes).unwrap_or_else(|error| panic!("{sdk} case {case} refuses our {kind}: {error}"))
+        };
+        for event in make.stream() {
+            let theirs = pass("pb/StreamResponse", grpc::v1_0::event_to_proto(&event).encode_to_vec());
+            let read = grpc::v1_0::event_from_proto(lf_a2a_v1::StreamResponse::decode(theirs.as_slice()).unwrap()).unwrap();
+            assert_eq!(read, event, "{sdk} case {case}");
+        }
+        let Request::SendMessage(send) = make.request(Operation::SendMessage) else { panic!() };
+        let theirs = pass("pb/SendMessageRequest", grpc::v1_0::send_message_to_proto(&send).encode_to_vec());
+        let read = grpc::v1_0::send_message_from_proto(lf_a2a_v1::SendMessageRequest::decode(theirs.as_slice()).unwrap()).unwrap();
+        assert_eq!(read, *send, "{sdk} case {case}");
+        let Reply::Sent(reply) = make.reply(Operation::SendMessage) else { panic!() };
+        let theirs = pass("pb/SendMessageResponse", grpc::v1_0::send_reply_to_proto(&reply).encode_to_vec());
+        let read = grpc::v1_0::send_reply_from_proto(lf_a2a_v1::SendMessageResponse::decode(theirs.as_slice()).unwrap()).unwrap();
+        assert_eq!(read, reply, "{sdk} case {case}");
+    }
+}
+
+#[test]
+fn python_1_3_0_and_we_read_each_other_over_grpc() {
+    protobuf("py-1.3.0");
+}
+
+#[test]
+fn javascript_1_3_0_and_we_read_each_other_over_grpc() {
+    protobuf("js-1.3.0");
 }

@@ -132,13 +132,19 @@ pub fn canonical_reply(reply: &Reply) -> Value {
 
 /// The request of a vector: read as the server reads it, with the dialect that was detected.
 pub fn read_request(vector: &Vector) -> (Dialect, Operation, Request) {
+    read_request_as(vector, None)
+}
+
+/// As [`read_request`], but in the given dialect, whatever was detected.
+pub fn read_request_as(vector: &Vector, dialect: Option<Dialect>) -> (Dialect, Operation, Request) {
+    let forced = dialect;
     let body = vector.request_body();
     match vector.binding() {
         "JSONRPC" => {
             let call = Call::parse(&body).unwrap_or_else(|refused| panic!("{}: {:?}", vector.name, refused.error));
             let (spoken, operation) = version::of_rpc(&call.method, vector.version_header()).unwrap();
             let created_by = vector.text("/protocol").starts_with("0.1").then_some(chancery_core::Version::V0_1);
-            let dialect = Dialect::of(spoken.resolve(created_by), chancery_core::Binding::JsonRpc).unwrap();
+            let dialect = forced.or(Dialect::of(spoken.resolve(created_by), chancery_core::Binding::JsonRpc)).unwrap();
             let request = dialect.request(operation, call.params(), &Limits::default());
             (dialect, operation, request.unwrap_or_else(|error| panic!("{}: {error:?}", vector.name)))
         }
@@ -146,7 +152,7 @@ pub fn read_request(vector: &Vector) -> (Dialect, Operation, Request) {
             let target = vector.text("/request/target");
             let (path, query) = target.split_once('?').unwrap_or((target, ""));
             let route = Route::find(vector.text("/request/method"), path, vector.version_header(), false).unwrap().unwrap();
-            let dialect = match Dialect::of(route.version, chancery_core::Binding::HttpJson).unwrap() {
+            let dialect = match forced.or(Dialect::of(route.version, chancery_core::Binding::HttpJson)).unwrap() {
                 Dialect::V0_3Rest => rest::v0_3_shape(&body),
                 other => other,
             };
@@ -163,8 +169,13 @@ pub fn read_request(vector: &Vector) -> (Dialect, Operation, Request) {
 ///
 /// `request_again` is false where the golden request is a form that is read but never written.
 pub fn exchange(vector: &Vector, request_again: bool) {
+    exchange_as(vector, None, request_again);
+}
+
+/// As [`exchange`], but in the given dialect, whatever was detected.
+pub fn exchange_as(vector: &Vector, dialect: Option<Dialect>, request_again: bool) {
     let name = &vector.name;
-    let (dialect, operation, request) = read_request(vector);
+    let (dialect, operation, request) = read_request_as(vector, dialect);
     if let Some(golden) = vector.at("/v1/request") {
         assert_same(name, &canonical_request(&request), golden);
     }
@@ -215,6 +226,12 @@ fn events_both_ways(vector: &Vector, dialect: Dialect, events: &[Value]) {
                     continue;
                 }
             },
+            ("HTTP+JSON", _) if element.get("error").is_some() => {
+                let status = u16::try_from(element["error"]["code"].as_u64().unwrap()).unwrap();
+                let again = dialect.encode_http_error(&dialect.decode_http_error(status, &text)).unwrap();
+                assert_exact(&vector.name, &parse(&again.1), element);
+                continue;
+            }
             _ => text.clone(),
         };
         for event in dialect.decode_event(&payload, &mut reading).unwrap_or_else(|error| panic!("{}: {error:?}", vector.name)) {

@@ -1,0 +1,36 @@
+//! v1.0 as protobuf, the package `lf.a2a.v1`: what gRPC carries.
+//!
+//! Each message has two functions, `…_to_proto` and `…_from_proto`, named for the type of the
+//! canonical model. Writing cannot fail. Reading refuses what can never be right; whether a request
+//! is complete is checked afterwards, as for JSON, by [`Dialect::check`](crate::Dialect::check).
+//!
+//! ```
+//! use chancery_core::{Limits, Request};
+//! use chancery_wire::{Dialect, grpc::v1_0, proto::lf_a2a_v1};
+//!
+//! let wire = lf_a2a_v1::GetTaskRequest { id: "t-1".to_owned(), ..Default::default() };
+//! let request = Request::GetTask(v1_0::get_task_from_proto(wire)?);
+//! Dialect::V1_0.check(&request, &Limits::default())?;
+//! # Ok::<(), chancery_core::Error>(())
+//! ```
+
+mod card;
+mod decode;
+mod encode;
+pub(crate) mod path;
+pub(crate) mod status;
+
+pub use card::{card_from_proto, card_to_proto};
+pub use decode::{
+    artifact_from_proto, cancel_task_from_proto, delete_push_config_from_proto, event_from_proto, get_extended_card_from_proto,
+    get_push_config_from_proto, get_task_from_proto, list_push_configs_from_proto, list_tasks_from_proto, message_from_proto,
+    part_from_proto, push_config_from_proto, push_config_page_from_proto, send_message_from_proto, send_reply_from_proto,
+    subscribe_from_proto, task_from_proto, task_page_from_proto,
+};
+pub use encode::{
+    artifact_to_proto, cancel_task_to_proto, delete_push_config_to_proto, event_to_proto, get_extended_card_to_proto,
+    get_push_config_to_proto, get_task_to_proto, list_push_configs_to_proto, list_tasks_to_proto, message_to_proto, part_to_proto,
+    push_config_page_to_proto, push_config_to_proto, send_message_to_proto, send_reply_to_proto, subscribe_to_proto, task_page_to_proto,
+    task_to_proto,
+};
+pub use status::{error_from_status, status_from_error};

@@ -1,0 +1,6 @@
+#![no_main]
+
+#[path = "../../crates/wire/tests/it/feed.rs"]
+mod feed;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| feed::grpc_bytes(feed::Grpc::V0_3, data));
