@@ -1,0 +1,11 @@
+//! The engine through its front door: the eleven operations.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    unreachable_pub,
+    reason = "a test fails by panicking and says why"
+)]
+
+mod operations;
