@@ -159,6 +159,13 @@ pub struct KeyRecord {
     pub until: Timestamp,
 }
 
+impl KeyRecord {
+    /// A record of a request's answer.
+    pub fn new(key: impl Into<String>, digest: u64, answer: KeyAnswer, until: Timestamp) -> Self {
+        Self { key: key.into(), digest, answer, until }
+    }
+}
+
 /// The answer that is kept under an idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyAnswer {

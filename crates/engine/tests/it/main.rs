@@ -1,13 +1,14 @@
 //! The engine from outside: its stores against their contract, against each other and against
 //! crashes.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::print_stdout,
-    unreachable_pub,
-    reason = "a test fails by panicking and says why"
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub, reason = "a test fails by panicking and says why")]
 
+#[cfg(feature = "sqlite")]
+mod crash;
+#[cfg(feature = "sqlite")]
 mod folder;
+#[cfg(feature = "sqlite")]
+mod model;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 mod store;

@@ -156,20 +156,15 @@ impl View<'_> {
     }
 
     fn count(&self, query: &Query<'_>) -> Result<usize> {
-        let sql = format!("SELECT count(*) FROM task INDEXED BY {} WHERE {}", query.index, query.conditions);
-        count(self.0.prepare_cached(&sql)?.query_row(&*query.arguments(), |row| row.get(0))?)
+        count(self.0.prepare_cached(&query.count())?.query_row(&*query.arguments(), |row| row.get(0))?)
     }
 
     fn page<'a>(&self, mut query: Query<'a>, filter: &'a Filter) -> Result<Vec<Stored>> {
         if let Some((updated, id)) = &filter.after {
             query.after(*updated, id);
         }
-        let sql = format!(
-            "{STORED} FROM task INDEXED BY {} {PARTS} WHERE {} ORDER BY updated DESC, id DESC LIMIT ?",
-            query.index, query.conditions
-        );
         query.arguments.push(Box::new(limit(filter.limit)));
-        let mut statement = self.0.prepare_cached(&sql)?;
+        let mut statement = self.0.prepare_cached(&query.page())?;
         let mut rows = statement.query(&*query.arguments())?;
         let mut tasks = Vec::new();
         while let Some(row) = rows.next()? {
@@ -289,6 +284,15 @@ impl<'a> Query<'a> {
         self.arguments.push(Box::new(argument));
     }
 
+    fn count(&self) -> String {
+        format!("SELECT count(*) FROM task INDEXED BY {} WHERE {}", self.index, self.conditions)
+    }
+
+    fn page(&self) -> String {
+        let Self { index, conditions, .. } = self;
+        format!("{STORED} FROM task INDEXED BY {index} {PARTS} WHERE {conditions} ORDER BY updated DESC, id DESC LIMIT ?")
+    }
+
     fn arguments(&self) -> Vec<&dyn ToSql> {
         self.arguments.iter().map(|argument| &**argument).collect()
     }
@@ -296,4 +300,40 @@ impl<'a> Query<'a> {
 
 fn bytes(row: &rusqlite::Row<'_>, at: usize) -> Result<Bytes> {
     row.get_ref(at)?.as_blob().map(Bytes::copy_from_slice).map_err(unreadable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The steps of SQLite's plan for a statement.
+    fn plan(connection: &Connection, sql: &str) -> Vec<String> {
+        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let nothing = rusqlite::params_from_iter(vec![0; plan.parameter_count()]);
+        plan.query_map(nothing, |row| row.get(3)).unwrap().collect::<Result<_, _>>().unwrap()
+    }
+
+    #[test]
+    fn every_list_is_a_stretch_of_an_index_in_its_order() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(include_str!("migrations/1.sql")).unwrap();
+        let states = [None, Some(TaskState::Working), Some(TaskState::Completed)];
+        for case in 0..24 {
+            let mut filter = Filter { state: states[case % 3], ..Filter::default() };
+            filter.context = (case / 3 % 2 == 0).then(|| "c".into());
+            filter.updated_from = (case / 6 % 2 == 0).then_some(Timestamp::EPOCH);
+            filter.after = (case / 12 % 2 == 0).then(|| (Timestamp::EPOCH, "t".into()));
+            let mut query = Query::new(1, &filter);
+            let counted = plan(&connection, &query.count());
+            assert!(counted.len() == 1 && counted[0].starts_with("SEARCH task USING COVERING INDEX"), "{filter:?}: {counted:?}");
+            if let Some((updated, id)) = &filter.after {
+                query.after(*updated, id);
+            }
+            let paged = plan(&connection, &query.page());
+            assert!(paged.len() == 3 && paged.iter().all(|step| step.starts_with("SEARCH")), "{filter:?}: {paged:?}");
+            // The range goes into the index, too: no page costs more than its own rows.
+            let ranged = filter.after.is_some() || filter.updated_from.is_some();
+            assert_eq!(paged[0].contains("(updated,id)<(?,?)") || paged[0].contains("updated"), ranged, "{paged:?}");
+        }
+    }
 }

@@ -11,10 +11,8 @@ const NANOS: i64 = 1_000_000_000;
 /// two times ever change their order.
 pub(super) fn nanos(at: Timestamp) -> i64 {
     let (seconds, nanos) = at.unix();
-    let end = if seconds < 0 { i64::MIN } else { i64::MAX };
-    // Counted from the next second when negative, so that the product alone does not overflow.
-    let (seconds, nanos) = if seconds < 0 { (seconds + 1, i64::from(nanos) - NANOS) } else { (seconds, i64::from(nanos)) };
-    seconds.checked_mul(NANOS).and_then(|whole| whole.checked_add(nanos)).unwrap_or(end)
+    let nanos = i128::from(seconds) * i128::from(NANOS) + i128::from(nanos);
+    i64::try_from(nanos).unwrap_or(if seconds < 0 { i64::MIN } else { i64::MAX })
 }
 
 pub(super) fn timestamp(nanos: i64) -> Result<Timestamp> {
@@ -90,7 +88,7 @@ mod tests {
             at(9_223_372_036, 854_775_807),
         ];
         let stored: Vec<_> = times.iter().map(|at| nanos(*at)).collect();
-        assert!(stored.is_sorted_by(|a, b| a < b), "{stored:?}");
+        assert!(stored.is_sorted(), "{stored:?}");
         for (at, stored) in times.iter().zip(stored).skip(1) {
             assert_eq!(timestamp(stored).unwrap(), *at);
         }
