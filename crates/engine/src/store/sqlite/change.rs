@@ -8,8 +8,8 @@ use chancery_core::{Bytes, PushConfigId, Seq, TaskId, TaskState, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
-    tally::{Change, Tally},
-    value::{SEQ_BITS, count, limit, log_key, nanos, scope as scope_of, seq, state},
+    tally::Moved,
+    value::{SEQ_BITS, limit, log_key, nanos, scope as scope_of, seq, state},
 };
 use crate::store::{Commit, Delivery, Due, Error, KeyAnswer, KeyRecord, Lease, Result, Scope, Settled};
 
@@ -30,7 +30,7 @@ impl ScopeKeys {
 pub(super) struct Changes<'a> {
     connection: &'a Connection,
     scopes: &'a mut ScopeKeys,
-    tallied: Vec<Change>,
+    moved: Vec<Moved>,
 }
 
 /// What a commit must know of a task.
@@ -43,12 +43,12 @@ struct Known {
 
 impl<'a> Changes<'a> {
     pub(super) fn new(connection: &'a Connection, scopes: &'a mut ScopeKeys) -> Self {
-        Self { connection, scopes, tallied: Vec::new() }
+        Self { connection, scopes, moved: Vec::new() }
     }
 
-    /// What the tallies must hear of once the transaction is committed.
-    pub(super) fn into_tallied(self) -> Vec<Change> {
-        self.tallied
+    /// What the tallies must hear of, once the transaction is committed.
+    pub(super) fn into_moved(self) -> Vec<Moved> {
+        self.moved
     }
 
     pub(super) fn commit(&mut self, scope: &Scope, commit: &Commit) -> Result<()> {
@@ -105,7 +105,7 @@ impl<'a> Changes<'a> {
         if let Some(lease) = &commit.lease {
             self.lease(task, lease)?;
         }
-        self.tallied.push(Change::Moved { scope: owner, from: None, to: Some(head.state) });
+        self.moved.push(Moved { scope: owner, from: None, to: Some(head.state) });
         Ok(task)
     }
 
@@ -120,7 +120,7 @@ impl<'a> Changes<'a> {
                 "UPDATE task SET state = ?2, updated = ?3, seq = ?4 WHERE key = ?1",
                 params![known.key, head.state.number(), nanos(head.updated), number(head.seq)],
             )?;
-            self.tallied.push(Change::Moved { scope: owner, from: Some(known.state), to: Some(head.state) });
+            self.moved.push(Moved { scope: owner, from: Some(known.state), to: Some(head.state) });
         }
         match &commit.lease {
             Some(lease) => self.lease(known.key, lease),
@@ -280,21 +280,8 @@ impl<'a> Changes<'a> {
     fn forget(&mut self, task: i64, scope: i64, from: TaskState) -> Result<()> {
         self.run("DELETE FROM log WHERE key BETWEEN ?1 AND ?2", [task << SEQ_BITS, ((task + 1) << SEQ_BITS) - 1])?;
         self.run("DELETE FROM task WHERE key = ?1", [task])?;
-        self.tallied.push(Change::Moved { scope, from: Some(from), to: None });
+        self.moved.push(Moved { scope, from: Some(from), to: None });
         Ok(())
-    }
-
-    /// Counts the tasks of a scope, for the tallies to go on from.
-    pub(super) fn count(&mut self, scope: i64) -> Result<Tally> {
-        let mut statement =
-            self.connection.prepare_cached("SELECT state, count(*) FROM task INDEXED BY task_newest WHERE scope = ?1 GROUP BY state")?;
-        let mut rows = statement.query([scope])?;
-        let mut tally = Tally::default();
-        while let Some(row) = rows.next()? {
-            tally.set(state(row.get(0)?)?, count(row.get(1)?)?);
-        }
-        self.tallied.push(Change::Counted { scope, tally: tally.clone() });
-        Ok(tally)
     }
 
     fn run(&self, sql: &str, params: impl rusqlite::Params) -> Result<usize> {

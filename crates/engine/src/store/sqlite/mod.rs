@@ -20,8 +20,8 @@ use async_trait::async_trait;
 use chancery_core::{Bytes, PushConfigId, Seq, TaskId, Timestamp};
 
 use self::{
-    reader::{Readers, Total},
-    tally::Tallies,
+    reader::{Readers, Total, View},
+    tally::{Tallies, Tally},
     writer::Writer,
 };
 use super::{Commit, Due, Error, Filter, KeyRecord, Listing, Result, Row, Scope, Settled, Store, Stored};
@@ -137,6 +137,23 @@ impl Sqlite {
         // Only fails when the runtime is going down, and then the drop closes.
         drop(tokio::task::spawn_blocking(move || writer.close()).await);
     }
+
+    /// Counts the tasks of a scope, and lets the tallies go on from there.
+    async fn count(&self, scope: i64) -> Result<Tally> {
+        let tallies = self.tallies.clone();
+        let count = move |view: &View<'_>| {
+            let between = tallies.between_commits();
+            view.settle()?;
+            let pending = tallies.begin(scope);
+            drop(between);
+            let found = view.tally(scope);
+            if let Some(pending) = pending {
+                tallies.counted(scope, pending, found.as_ref().ok());
+            }
+            found
+        };
+        self.readers.read(count).await
+    }
 }
 
 #[async_trait]
@@ -163,7 +180,7 @@ impl Store for Sqlite {
             Total::Counted(total) => total,
             Total::Tallied { scope, state } => match self.tallies.total(scope, state) {
                 Some(total) => total,
-                None => self.writer.write(move |changes| changes.count(scope)).await?.total(state),
+                None => self.count(scope).await?.total(state),
             },
         };
         Ok(Listing::new(page.tasks, total))

@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 use super::{
     change::due,
     schema,
+    tally::Tally,
     value::{SEQ_BITS, count, limit, log_key, nanos, scope as scope_of, seq, state, timestamp, unreadable},
 };
 use crate::store::{Due, Error, Filter, Head, KeyAnswer, KeyRecord, Lease, Result, Row, Scope, Stored};
@@ -230,6 +231,24 @@ impl View<'_> {
             dead.push(due(row)?);
         }
         Ok(dead)
+    }
+
+    /// Fixes the moment that everything else of this read will see.
+    pub(super) fn settle(&self) -> Result<()> {
+        self.0.prepare_cached("SELECT 1 FROM scope LIMIT 1")?.exists([])?;
+        Ok(())
+    }
+
+    /// Counts the tasks of a scope by state.
+    pub(super) fn tally(&self, scope: i64) -> Result<Tally> {
+        let mut statement =
+            self.0.prepare_cached("SELECT state, count(*) FROM task INDEXED BY task_newest WHERE scope = ?1 GROUP BY state")?;
+        let mut rows = statement.query([scope])?;
+        let mut tally = Tally::default();
+        while let Some(row) = rows.next()? {
+            tally.set(state(row.get(0)?)?, row.get(1)?);
+        }
+        Ok(tally)
     }
 
     fn scope(&self, scope: &Scope) -> Result<Option<i64>> {

@@ -213,12 +213,13 @@ impl Worker {
         for job in jobs {
             job.run(&mut changes)?;
         }
-        let tallied = changes.into_tallied();
+        let moved = changes.into_moved();
+        let _between = self.tallies.between_commits();
         if let Err(error) = self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([])) {
             return Err(Failure { general: true, ..Failure::from(error) });
         }
         // Before the answers: who has heard of a commit finds it in the totals.
-        self.tallies.apply(tallied.into_iter());
+        self.tallies.apply(&moved);
         Ok(())
     }
 

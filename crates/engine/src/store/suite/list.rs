@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chancery_core::{TaskId, TaskState, Timestamp};
+use tokio::task::JoinSet;
 
 use super::{advanced, at, made, rules, scope};
 use crate::store::{Commit, Filter, Listing, Store};
@@ -14,6 +15,7 @@ rules!(
     pages_go_on_while_tasks_arrive_and_move,
     filters_agree_with_a_plain_search,
     totals_follow_every_change,
+    totals_are_right_when_they_are_asked_for_among_commits,
 );
 
 async fn list(store: &Arc<dyn Store>, filter: Filter) -> Listing {
@@ -143,4 +145,24 @@ async fn totals_follow_every_change(store: Arc<dyn Store>) {
     }
     store.purge(at(1), at(0), 100).await.unwrap();
     assert_eq!([total(None).await, total(working).await, total(completed).await], [2, 1, 1]);
+}
+
+async fn totals_are_right_when_they_are_asked_for_among_commits(store: Arc<dyn Store>) {
+    // Each owner's first list comes while tasks are made for it.
+    for round in 0..20 {
+        let owner = scope(&format!("owner-{round}"));
+        let mut all = JoinSet::new();
+        for task in 0..20 {
+            let (store, owner) = (store.clone(), owner.clone());
+            all.spawn(async move {
+                if task % 4 == 3 {
+                    assert!(store.list(&owner, first(0)).await.unwrap().total <= 15);
+                } else {
+                    store.commit(&owner, made(&format!("t-{round}-{task}"), TaskState::Working, at(0))).await.unwrap();
+                }
+            });
+        }
+        all.join_all().await;
+        assert_eq!(store.list(&owner, first(0)).await.unwrap().total, 15, "{round}");
+    }
 }
