@@ -8,6 +8,7 @@
 //! The file is in WAL mode. By default a write is answered when it would survive a loss of power.
 
 mod change;
+mod queue;
 mod reader;
 mod schema;
 mod tally;
@@ -42,8 +43,9 @@ use super::{Commit, Due, Error, Filter, KeyRecord, Listing, Result, Row, Scope, 
 /// ```
 #[derive(Debug)]
 pub struct Sqlite {
-    writer: Arc<Writer>,
+    // Dropped first, so that closing the writer's connection folds the log into the file.
     readers: Arc<Readers>,
+    writer: Arc<Writer>,
     tallies: Arc<Tallies>,
 }
 
@@ -123,7 +125,8 @@ impl Sqlite {
         let open = tokio::task::spawn_blocking(move || {
             let tallies = Arc::<Tallies>::default();
             let writer = Writer::start(schema::writer(&path, &options)?, tallies.clone())?;
-            Ok(Self { writer: Arc::new(writer), readers: Arc::new(Readers::new(path, options.readers)), tallies })
+            let readers = Readers::start(&path, options.readers)?;
+            Ok(Self { writer: Arc::new(writer), readers: Arc::new(readers), tallies })
         });
         open.await.map_err(|error| Error::Unavailable(error.into()))?
     }
@@ -132,10 +135,14 @@ impl Sqlite {
     ///
     /// Dropping the store does the same, and blocks meanwhile.
     pub async fn close(&self) {
-        self.readers.close();
-        let writer = self.writer.clone();
+        let (writer, readers) = (self.writer.clone(), self.readers.clone());
+        let close = tokio::task::spawn_blocking(move || {
+            readers.close();
+            // Last, so that closing its connection folds the log into the file.
+            writer.close();
+        });
         // Only fails when the runtime is going down, and then the drop closes.
-        drop(tokio::task::spawn_blocking(move || writer.close()).await);
+        drop(close.await);
     }
 
     /// Counts the tasks of a scope, and lets the tallies go on from there.
@@ -143,7 +150,7 @@ impl Sqlite {
         let tallies = self.tallies.clone();
         let count = move |view: &View<'_>| {
             let between = tallies.between_commits();
-            view.settle()?;
+            view.renew()?;
             let pending = tallies.begin(scope);
             drop(between);
             let found = view.tally(scope);

@@ -1,68 +1,104 @@
-//! Everything that reads: a few connections that never wait for the writer.
+//! Everything that reads: a few threads with a connection each, which never wait for the writer.
+//!
+//! As with the writer, a thread takes what has queued up: waking a thread costs more than a read.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
 use chancery_core::{Bytes, PushConfigId, Seq, TaskId, TaskState, Timestamp};
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
-use tokio::sync::Semaphore;
+use tokio::sync::{mpsc, oneshot};
 
 use super::{
     change::due,
+    queue::{Queue, closed},
     schema,
     tally::Tally,
     value::{SEQ_BITS, count, limit, log_key, nanos, scope as scope_of, seq, state, timestamp, unreadable},
 };
-use crate::store::{Due, Error, Filter, Head, KeyAnswer, KeyRecord, Lease, Result, Row, Scope, Stored};
+use crate::store::{Due, Filter, Head, KeyAnswer, KeyRecord, Lease, Result, Row, Scope, Stored};
 
-/// The connections that read.
+/// Few, so that a slow read holds up few others.
+const BATCH: usize = 16;
+
+/// A read that sends its answer to whoever waits for it.
+type Job = Box<dyn FnOnce(Result<View<'_>>) + Send>;
+
+/// The way to the reading threads.
 #[derive(Debug)]
-pub(super) struct Readers {
-    path: PathBuf,
-    idle: Mutex<Vec<Connection>>,
-    free: Semaphore,
-}
+pub(super) struct Readers(Queue<Job>);
 
 impl Readers {
-    pub(super) fn new(path: PathBuf, count: usize) -> Self {
-        Self { path, idle: Mutex::default(), free: Semaphore::new(count.max(1)) }
+    pub(super) fn start(path: &Path, count: usize) -> Result<Self> {
+        let (queue, jobs) = Queue::new();
+        let jobs = Arc::new(Mutex::new(jobs));
+        for _ in 0..count.max(1) {
+            let worker = Worker { path: path.to_owned(), connection: None };
+            let jobs = jobs.clone();
+            queue.spawn("chancery-read", move || worker.run(&jobs))?;
+        }
+        Ok(Self(queue))
     }
 
-    /// Reads on a thread that may block. All of one read sees the same state of the file.
-    pub(super) async fn read<T, F>(self: &Arc<Self>, work: F) -> Result<T>
+    /// Reads what was committed when this was called, or later. All of one read sees the same state.
+    pub(super) async fn read<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
         F: FnOnce(&View<'_>) -> Result<T> + Send + 'static,
     {
-        let _permit = self.free.acquire().await.map_err(|_| Error::Unavailable("the store is closed".into()))?;
-        let readers = self.clone();
-        let read = tokio::task::spawn_blocking(move || {
-            let connection = readers.take()?;
-            let tx = connection.unchecked_transaction()?;
-            let result = work(&View(&tx));
-            drop(tx);
-            readers.give_back(connection);
-            result
-        });
-        read.await.map_err(|error| Error::Unavailable(error.into()))?
+        let (reply, answer) = oneshot::channel();
+        self.0.push(Box::new(move |view| {
+            // Whoever asked may have gone.
+            if !reply.is_closed() {
+                drop(reply.send(view.and_then(|view| work(&view))));
+            }
+        }))?;
+        answer.await.unwrap_or_else(|_| Err(closed()))
     }
 
-    /// Reads no more.
+    /// Takes no more reads, and waits until those that were queued are done.
     pub(super) fn close(&self) {
-        self.free.close();
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.0.close();
+    }
+}
+
+struct Worker {
+    path: PathBuf,
+    connection: Option<Connection>,
+}
+
+impl Worker {
+    fn run(mut self, queue: &Mutex<mpsc::Receiver<Job>>) {
+        let mut jobs = Vec::with_capacity(BATCH);
+        while queue.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv_many(&mut jobs, BATCH) > 0 {
+            for job in jobs.drain(..) {
+                job(self.view());
+            }
+            self.end();
+        }
     }
 
-    fn take(&self) -> Result<Connection> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        idle.map_or_else(|| schema::reader(&self.path), Ok)
+    /// The file as it is now, or as it was for the job before.
+    fn view(&mut self) -> Result<View<'_>> {
+        let connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => schema::reader(&self.path)?,
+        };
+        if connection.is_autocommit() {
+            connection.prepare_cached("BEGIN")?.execute([])?;
+        }
+        Ok(View(self.connection.insert(connection)))
     }
 
-    fn give_back(&self, connection: Connection) {
-        if !self.free.is_closed() {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+    /// Lets go of that state of the file, so that the log need not be kept for it.
+    fn end(&mut self) {
+        let Some(connection) = &self.connection else { return };
+        let ended = connection.prepare_cached("COMMIT").and_then(|mut end| end.execute([]));
+        if let Err(error) = ended {
+            tracing::warn!(%error, "a read could not be ended");
+            self.connection = None;
         }
     }
 }
@@ -233,8 +269,11 @@ impl View<'_> {
         Ok(dead)
     }
 
-    /// Fixes the moment that everything else of this read will see.
-    pub(super) fn settle(&self) -> Result<()> {
+    /// Moves on to the newest state of the file, and stays there.
+    pub(super) fn renew(&self) -> Result<()> {
+        self.0.prepare_cached("COMMIT")?.execute([])?;
+        self.0.prepare_cached("BEGIN")?.execute([])?;
+        // Only a read takes the snapshot.
         self.0.prepare_cached("SELECT 1 FROM scope LIMIT 1")?.exists([])?;
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
 use super::{Durability, Options, value::unreadable};
 use crate::store::{Error, Result};
@@ -15,6 +15,7 @@ const APPLICATION: i64 = 0x4348_4e43;
 
 const BUSY: Duration = Duration::from_secs(10);
 const WRITER_CACHE_KIB: i64 = 64 * 1024;
+const READER_CACHE_KIB: i64 = 8 * 1024;
 const STATEMENTS: usize = 64;
 /// What is left of the write-ahead log after a long reader made it grow.
 const WAL_BYTES: i64 = 64 * 1024 * 1024;
@@ -42,6 +43,7 @@ pub(super) fn writer(path: &Path, options: &Options) -> Result<Connection> {
 pub(super) fn reader(path: &Path) -> Result<Connection> {
     let connection = connect(path)?;
     connection.pragma_update(None, "query_only", true)?;
+    connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
     Ok(connection)
 }
 
@@ -50,6 +52,9 @@ fn connect(path: &Path) -> Result<Connection> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Without this, binding an argument that is compared with the condition of a partial index makes
+    // SQLite prepare the statement anew: a third of the time of a read.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "mmap_size", 0)?;
     Ok(connection)

@@ -8,37 +8,30 @@
 //!
 //! There is no timer: while one transaction is written, the next one gathers.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    thread::JoinHandle,
-};
+use std::sync::Arc;
 
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
     change::{Changes, ScopeKeys},
+    queue::{Queue, closed},
     tally::Tallies,
 };
 use crate::store::{Error, Result};
 
-const QUEUE: usize = 4_096;
 const BATCH: usize = 256;
 
 /// The way to the writing thread.
 #[derive(Debug)]
-pub(super) struct Writer {
-    jobs: Mutex<Option<mpsc::Sender<Box<dyn Job>>>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
-}
+pub(super) struct Writer(Queue<Box<dyn Job>>);
 
 impl Writer {
     pub(super) fn start(connection: Connection, tallies: Arc<Tallies>) -> Result<Self> {
-        let (jobs, queue) = mpsc::channel(QUEUE);
+        let (queue, jobs) = Queue::new();
         let worker = Worker { connection, tallies, scopes: ScopeKeys::default(), data_version: None };
-        let thread = std::thread::Builder::new().name("chancery-sqlite".to_owned());
-        let thread = thread.spawn(move || worker.run(queue)).map_err(|error| Error::Unavailable(error.into()))?;
-        Ok(Self { jobs: Mutex::new(Some(jobs)), thread: Mutex::new(Some(thread)) })
+        queue.spawn("chancery-write", move || worker.run(jobs))?;
+        Ok(Self(queue))
     }
 
     /// Does some work in a transaction, and answers when that is durable. The work happens also
@@ -52,39 +45,14 @@ impl Writer {
         F: Fn(&mut Changes<'_>) -> Result<T> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
-        self.queue(Box::new(Task { work, done: None, reply }))?;
+        self.0.push(Box::new(Task { work, done: None, reply }))?;
         answer.await.unwrap_or_else(|_| Err(closed()))
-    }
-
-    fn queue(&self, job: Box<dyn Job>) -> Result<()> {
-        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        let jobs = jobs.as_ref().ok_or_else(closed)?;
-        jobs.try_send(job).map_err(|refused| match refused {
-            mpsc::error::TrySendError::Full(_) => Error::Unavailable(format!("{QUEUE} writes are waiting").into()),
-            mpsc::error::TrySendError::Closed(_) => closed(),
-        })
     }
 
     /// Takes no more work, and waits until what was queued is done.
     pub(super) fn close(&self) {
-        drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread
-            && thread.join().is_err()
-        {
-            tracing::error!("the writing thread panicked");
-        }
+        self.0.close();
     }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        self.close();
-    }
-}
-
-fn closed() -> Error {
-    Error::Unavailable("the store is closed".into())
 }
 
 /// Work whose answer goes to whoever waits for it.
