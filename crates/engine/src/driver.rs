@@ -223,8 +223,11 @@ impl Driver {
         let mut limit = std::pin::pin!(tokio::time::sleep(overrun.unwrap_or(Duration::MAX / 4)));
         loop {
             self.start_commit();
-            if self.is_idle() && self.retire() {
-                return;
+            if self.is_idle() {
+                if self.retire() {
+                    return;
+                }
+                continue;
             }
             let happened = {
                 let commit = &mut self.commit;

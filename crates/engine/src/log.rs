@@ -102,3 +102,55 @@ pub(crate) fn fold(stored: &Stored) -> Result<Task> {
     }
     Ok(task)
 }
+
+#[cfg(test)]
+mod tests {
+    use chancery_core::{Binding, FileBytes, Origin, TaskState, Timestamp, Version};
+
+    use super::*;
+    use crate::store::Head;
+
+    /// A payload as it stands in stores out there. New formats add files; these never change.
+    fn payload(name: &str) -> Bytes {
+        let path = format!("{}/../../vectors/stored/{name}", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read_to_string(path).unwrap().trim_end().to_owned().into()
+    }
+
+    fn stored(snapshot: Option<Bytes>, rows: Vec<Row>) -> Stored {
+        let head = Head::new("t", "c", TaskState::Completed, Timestamp::EPOCH, Seq::new(6));
+        Stored::new(head, snapshot.map(|snapshot| (Seq::new(6), snapshot)), rows, None)
+    }
+
+    /// The task that every stored form means.
+    fn task() -> Task {
+        let mut task: Task = serde_json::from_slice(&payload("task.json")).unwrap();
+        let created = Timestamp::parse("2026-03-02T09:15:07.412Z").unwrap();
+        let origin = Origin::new(Version::V0_3, Binding::HttpJson).file_bytes(FileBytes::Single);
+        task.record = Record::new(origin).times(created, created);
+        task
+    }
+
+    #[test]
+    fn a_row_of_format_1_is_read_for_ever() {
+        let row = Row::new(Seq::new(1), Seq::new(6), payload("row-1"));
+        assert_eq!(fold(&stored(None, vec![row.clone()])).unwrap(), task());
+        let entries = read_entries(&row).unwrap();
+        assert_eq!(entries.iter().map(|(seq, _)| seq.get()).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
+        let entries: Vec<_> = entries.into_iter().map(|(_, entry)| entry).collect();
+        assert_eq!(write_entries(&entries), row.payload);
+    }
+
+    #[test]
+    fn a_snapshot_of_format_1_is_read_for_ever() {
+        assert_eq!(fold(&stored(Some(payload("snapshot-1")), Vec::new())).unwrap(), task());
+        assert_eq!(write_snapshot(&task()), payload("snapshot-1"));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_corrupt() {
+        for payload in ["", "2[]", "1", "1[", "1{}", "1[{\"event\":{}}]"] {
+            let row = Row::new(Seq::new(1), Seq::new(1), payload.into());
+            assert!(matches!(fold(&stored(None, vec![row])), Err(Error::Corrupt(_))), "{payload}");
+        }
+    }
+}

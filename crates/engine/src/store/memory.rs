@@ -2,7 +2,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -143,8 +143,17 @@ impl Inner {
         Ok(())
     }
 
-    fn due(&self, id: u64, waiting: &Waiting) -> Due {
-        Due::new(id, waiting.scope.clone(), waiting.task.clone(), waiting.delivery.clone(), waiting.attempts)
+    /// The oldest delivery of each task and webhook, with its time; dead ones do not block.
+    fn first_in_line(&self) -> Vec<(Timestamp, u64)> {
+        let mut seen = HashSet::new();
+        let living = self.deliveries.iter().filter_map(|(id, waiting)| Some((waiting.at?, *id, waiting)));
+        living.filter(|(_, _, waiting)| seen.insert((&waiting.task, &waiting.delivery.config))).map(|(at, id, _)| (at, id)).collect()
+    }
+}
+
+impl Waiting {
+    fn due(&self, id: u64) -> Due {
+        Due::new(id, self.scope.clone(), self.task.clone(), self.delivery.clone(), self.attempts)
     }
 }
 
@@ -259,25 +268,20 @@ impl Store for Memory {
 
     async fn due(&self, now: Timestamp, lease: Timestamp, limit: usize) -> Result<Vec<Due>> {
         let mut inner = self.lock();
-        let mut seen = BTreeSet::new();
-        let mut taken = Vec::new();
-        for (id, waiting) in &inner.deliveries {
-            // The oldest of its task and webhook goes first; the others wait, dead ones do not block.
-            let Some(at) = waiting.at else { continue };
-            if seen.insert((waiting.task.clone(), waiting.delivery.config.clone())) && at <= now && taken.len() < limit {
-                taken.push(inner.due(*id, waiting));
-            }
-        }
-        for due in &taken {
-            if let Some(waiting) = inner.deliveries.get_mut(&due.id) {
-                waiting.at = Some(lease);
-            }
+        let mut ready: Vec<_> = inner.first_in_line().into_iter().filter(|(at, _)| *at <= now).collect();
+        ready.sort_unstable();
+        ready.truncate(limit);
+        let mut taken = Vec::with_capacity(ready.len());
+        for (_, id) in ready {
+            let Some(waiting) = inner.deliveries.get_mut(&id) else { continue };
+            waiting.at = Some(lease);
+            taken.push(waiting.due(id));
         }
         Ok(taken)
     }
 
     async fn next_due(&self) -> Result<Option<Timestamp>> {
-        Ok(self.lock().deliveries.values().filter_map(|waiting| waiting.at).min())
+        Ok(self.lock().first_in_line().into_iter().map(|(at, _)| at).min())
     }
 
     async fn settle(&self, id: u64, settled: Settled) -> Result<()> {
@@ -297,7 +301,7 @@ impl Store for Memory {
     async fn dead(&self, scope: &Scope, limit: usize) -> Result<Vec<Due>> {
         let inner = self.lock();
         let dead = inner.deliveries.iter().filter(|(_, waiting)| waiting.at.is_none() && waiting.scope == *scope);
-        Ok(dead.take(limit).map(|(id, waiting)| inner.due(*id, waiting)).collect())
+        Ok(dead.take(limit).map(|(id, waiting)| waiting.due(*id)).collect())
     }
 
     async fn revive(&self, scope: &Scope, task: &TaskId, now: Timestamp) -> Result<usize> {

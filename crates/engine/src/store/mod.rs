@@ -4,9 +4,16 @@
 //! snapshot that saves reading the log from its beginning. All of a commit happens, or nothing.
 
 pub mod memory;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+pub mod suite;
 
 use async_trait::async_trait;
 use chancery_core::{BoxError, Bytes, ContextId, PushConfigId, Seq, TaskId, TaskState, Timestamp};
+
+pub use memory::Memory;
+#[cfg(feature = "sqlite")]
+pub use sqlite::Sqlite;
 
 /// Whose data it is: part of every call, so that nobody can forget to ask.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -289,10 +296,14 @@ pub enum Settled {
     Dead,
 }
 
-/// Keeps tasks. Every implementation passes [`suite`](crate::store) in the same way.
+/// Keeps tasks. Every implementation passes [`suite`] in the same way.
+///
+/// Times keep their order and, between the years 1678 and 2261, their nanoseconds.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
-    /// Writes a commit. When this returns, it is durable.
+    /// Writes a commit. When this returns, it is durable; when the future is dropped before, it may
+    /// still happen. A task id is unique over all scopes: making a task with the id of another is a
+    /// conflict. The conversation of a task never changes.
     async fn commit(&self, scope: &Scope, commit: Commit) -> Result<()>;
 
     /// Reads a task; `None` when the scope has none of that id.
@@ -325,11 +336,13 @@ pub trait Store: Send + Sync + 'static {
     /// Tasks whose lease ran out before `now`.
     async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>>;
 
-    /// Takes deliveries that are due, and keeps others from taking them until `lease`. Of one task
-    /// and webhook only the oldest is ever due: a later event waits for an earlier one.
+    /// Takes deliveries that are due, longest due first, and keeps others from taking them until
+    /// `lease`. Of one task and webhook only the oldest is ever due: a later event waits for an earlier
+    /// one, but not for a dead one.
     async fn due(&self, now: Timestamp, lease: Timestamp, limit: usize) -> Result<Vec<Due>>;
 
-    /// When the next delivery will be due; `None` when nothing waits.
+    /// When the next delivery will be due; `None` when nothing waits. One that waits for an earlier
+    /// one does not count.
     async fn next_due(&self) -> Result<Option<Timestamp>>;
 
     /// Says how an attempt ended.
@@ -342,6 +355,6 @@ pub trait Store: Send + Sync + 'static {
     async fn revive(&self, scope: &Scope, task: &TaskId, now: Timestamp) -> Result<usize>;
 
     /// Deletes finished tasks with a status older than `before`, and keys that ran out; at most
-    /// `limit` tasks. Says how many tasks went.
+    /// `limit` tasks, whichever. Says how many tasks went.
     async fn purge(&self, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize>;
 }

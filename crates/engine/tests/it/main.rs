@@ -1,4 +1,5 @@
-//! The engine through its front door: the eleven operations.
+//! The engine from outside: its operations, and its stores against their contract, against each other
+//! and against crashes.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,4 +9,13 @@
     reason = "a test fails by panicking and says why"
 )]
 
+#[cfg(feature = "sqlite")]
+mod crash;
+#[cfg(feature = "sqlite")]
+mod folder;
+#[cfg(feature = "sqlite")]
+mod model;
 mod operations;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+mod store;

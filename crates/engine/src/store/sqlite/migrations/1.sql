@@ -1,0 +1,84 @@
+-- Times are whole nanoseconds since 1970. States are the numbers of the protocol.
+
+-- Whose data it is, as one number for the tables below.
+CREATE TABLE scope (
+    key    INTEGER PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    agent  TEXT NOT NULL,
+    owner  TEXT NOT NULL,
+    UNIQUE (tenant, agent, owner)
+) STRICT;
+
+-- The row is rewritten with every commit, so everything large or rare stands elsewhere.
+CREATE TABLE task (
+    key     INTEGER PRIMARY KEY,
+    id      TEXT NOT NULL UNIQUE,
+    scope   INTEGER NOT NULL REFERENCES scope,
+    context TEXT NOT NULL,
+    state   INTEGER NOT NULL,
+    updated INTEGER NOT NULL,
+    seq     INTEGER NOT NULL
+) STRICT;
+
+-- The last column saves the way to the row when tasks are only counted or filtered.
+CREATE INDEX task_newest ON task (scope, updated DESC, id DESC, state);
+CREATE INDEX task_context ON task (scope, context, updated DESC, id DESC, state);
+-- Without the state that nearly all tasks end in: those are found soon enough in task_newest.
+CREATE INDEX task_state ON task (scope, state, updated DESC, id DESC) WHERE state <> 3;
+
+-- key = task << 24 | seq of the last event. One number keeps the rows of a task together and
+-- payloads of up to a page inside the tree.
+CREATE TABLE log (
+    key     INTEGER PRIMARY KEY,
+    first   INTEGER NOT NULL,
+    payload BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE snapshot (
+    task    INTEGER PRIMARY KEY REFERENCES task ON DELETE CASCADE,
+    seq     INTEGER NOT NULL,
+    payload BLOB NOT NULL
+) STRICT;
+
+-- Only of tasks that run: so few that they need no index.
+CREATE TABLE lease (
+    task    INTEGER PRIMARY KEY REFERENCES task ON DELETE CASCADE,
+    holder  TEXT NOT NULL,
+    until   INTEGER NOT NULL,
+    attempt INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE push_config (
+    task    INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+    id      TEXT NOT NULL,
+    payload BLOB NOT NULL,
+    PRIMARY KEY (task, id)
+) STRICT, WITHOUT ROWID;
+
+-- AUTOINCREMENT, because receivers drop what has an id that they know.
+-- place: 0 the first of its task and webhook, 1 waits for an earlier one, 2 dead.
+CREATE TABLE outbox (
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,
+    task     INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+    config   TEXT NOT NULL,
+    seq      INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    at       INTEGER NOT NULL,
+    place    INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX outbox_line ON outbox (task, config, place, id);
+CREATE INDEX outbox_due ON outbox (at, id) WHERE place = 0;
+CREATE INDEX outbox_dead ON outbox (id) WHERE place = 2;
+
+CREATE TABLE idempotency (
+    scope   INTEGER NOT NULL REFERENCES scope,
+    key     TEXT NOT NULL,
+    digest  INTEGER NOT NULL,
+    task    TEXT,
+    message BLOB,
+    until   INTEGER NOT NULL,
+    PRIMARY KEY (scope, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX idempotency_until ON idempotency (until);

@@ -1,0 +1,255 @@
+//! Keeps tasks in one SQLite file: the default, nothing to set up.
+//!
+//! ```text
+//!  commit, put_…, due, settle ──> writer: one thread, one connection, group commit
+//!  task, rows, list, …        ──> readers: a few connections, each sees whole commits only
+//! ```
+//!
+//! The file is in WAL mode. By default a write is answered when it would survive a loss of power.
+
+mod change;
+mod queue;
+mod reader;
+mod schema;
+mod tally;
+mod value;
+mod writer;
+
+use std::{path::Path, sync::Arc};
+
+use async_trait::async_trait;
+use chancery_core::{Bytes, PushConfigId, Seq, TaskId, Timestamp};
+
+use self::{
+    reader::{Readers, Total, View},
+    tally::{Tallies, Tally},
+    writer::Writer,
+};
+use super::{Commit, Due, Error, Filter, KeyRecord, Listing, Result, Row, Scope, Settled, Store, Stored};
+
+/// A store in a file.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// use chancery_engine::store::Sqlite;
+/// let folder = std::env::temp_dir().join(format!("chancery-doc-{}", std::process::id()));
+/// std::fs::create_dir_all(&folder)?;
+/// let store = Sqlite::open(folder.join("tasks.db")).await?;
+/// store.close().await;
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Sqlite {
+    // Dropped first, so that closing the writer's connection folds the log into the file.
+    readers: Arc<Readers>,
+    writer: Arc<Writer>,
+    tallies: Arc<Tallies>,
+}
+
+/// What an answered write survives.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The loss of power.
+    #[default]
+    Power,
+    /// The end of the process, however sudden. After a loss of power the last moments may be missing.
+    Process,
+}
+
+/// How a file is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Options {
+    /// What an answered write survives.
+    pub durability: Durability,
+    /// How many reads happen at a time.
+    pub readers: usize,
+    /// The size that the file does not grow beyond; writes are refused before.
+    pub max_bytes: Option<u64>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { durability: Durability::Power, readers: 4, max_bytes: None }
+    }
+}
+
+impl Options {
+    /// The defaults: safe from a loss of power, four readers, no limit of size.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets what an answered write survives.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// Sets how many reads happen at a time.
+    #[must_use]
+    pub fn readers(mut self, readers: usize) -> Self {
+        self.readers = readers;
+        self
+    }
+
+    /// Sets the size that the file does not grow beyond.
+    #[must_use]
+    pub fn max_bytes(mut self, bytes: u64) -> Self {
+        self.max_bytes = Some(bytes);
+        self
+    }
+}
+
+impl Sqlite {
+    /// Opens a file, and makes it when it is missing.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] when the file cannot be opened; [`Error::Corrupt`] when it is damaged, of
+    /// another program, or of a newer version of this one.
+    pub async fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, Options::default()).await
+    }
+
+    /// Opens a file in another than the default way.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+        let path = path.as_ref().to_owned();
+        let open = tokio::task::spawn_blocking(move || {
+            let tallies = Arc::<Tallies>::default();
+            let writer = Writer::start(schema::writer(&path, &options)?, tallies.clone())?;
+            let readers = Readers::start(&path, options.readers)?;
+            Ok(Self { writer: Arc::new(writer), readers: Arc::new(readers), tallies })
+        });
+        open.await.map_err(|error| Error::Unavailable(error.into()))?
+    }
+
+    /// Finishes what was asked for and closes the file. Later calls are refused.
+    ///
+    /// Dropping the store does the same, and blocks meanwhile.
+    pub async fn close(&self) {
+        let (writer, readers) = (self.writer.clone(), self.readers.clone());
+        let close = tokio::task::spawn_blocking(move || {
+            readers.close();
+            // Last, so that closing its connection folds the log into the file.
+            writer.close();
+        });
+        // Only fails when the runtime is going down, and then the drop closes.
+        drop(close.await);
+    }
+
+    /// Counts the tasks of a scope, and lets the tallies go on from there.
+    async fn count(&self, scope: i64) -> Result<Tally> {
+        let tallies = self.tallies.clone();
+        let count = move |view: &View<'_>| {
+            let between = tallies.between_commits();
+            view.renew()?;
+            let pending = tallies.begin(scope);
+            drop(between);
+            let found = view.tally(scope);
+            if let Some(pending) = pending {
+                tallies.counted(scope, pending, found.as_ref().ok());
+            }
+            found
+        };
+        self.readers.read(count).await
+    }
+}
+
+#[async_trait]
+impl Store for Sqlite {
+    async fn commit(&self, scope: &Scope, commit: Commit) -> Result<()> {
+        let scope = scope.clone();
+        self.writer.write(move |changes| changes.commit(&scope, &commit)).await
+    }
+
+    async fn task(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>> {
+        let (scope, id) = (scope.clone(), id.clone());
+        self.readers.read(move |view| view.task(&scope, &id)).await
+    }
+
+    async fn rows(&self, scope: &Scope, id: &TaskId, after: Seq, limit: usize) -> Result<Vec<Row>> {
+        let (scope, id) = (scope.clone(), id.clone());
+        self.readers.read(move |view| view.rows(&scope, &id, after, limit)).await
+    }
+
+    async fn list(&self, scope: &Scope, filter: Filter) -> Result<Listing> {
+        let scope = scope.clone();
+        let page = self.readers.read(move |view| view.list(&scope, &filter)).await?;
+        let total = match page.total {
+            Total::Counted(total) => total,
+            Total::Tallied { scope, state } => match self.tallies.total(scope, state) {
+                Some(total) => total,
+                None => self.count(scope).await?.total(state),
+            },
+        };
+        Ok(Listing::new(page.tasks, total))
+    }
+
+    async fn key(&self, scope: &Scope, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {
+        let (scope, key) = (scope.clone(), key.to_owned());
+        self.readers.read(move |view| view.key(&scope, &key, now)).await
+    }
+
+    async fn put_key(&self, scope: &Scope, record: KeyRecord, now: Timestamp) -> Result<()> {
+        let scope = scope.clone();
+        self.writer.write(move |changes| changes.put_key(&scope, &record, now)).await
+    }
+
+    async fn put_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId, config: Bytes) -> Result<bool> {
+        let (scope, task, id) = (scope.clone(), task.clone(), id.clone());
+        self.writer.write(move |changes| changes.put_config(&scope, &task, &id, &config)).await
+    }
+
+    async fn configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<(PushConfigId, Bytes)>>> {
+        let (scope, task) = (scope.clone(), task.clone());
+        self.readers.read(move |view| view.configs(&scope, &task)).await
+    }
+
+    async fn delete_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool> {
+        let (scope, task, id) = (scope.clone(), task.clone(), id.clone());
+        self.writer.write(move |changes| changes.delete_config(&scope, &task, &id)).await
+    }
+
+    async fn renew(&self, holder: &str, until: Timestamp) -> Result<()> {
+        let holder = holder.to_owned();
+        self.writer.write(move |changes| changes.renew(&holder, until)).await
+    }
+
+    async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>> {
+        self.readers.read(move |view| view.expired(now, limit)).await
+    }
+
+    async fn due(&self, now: Timestamp, lease: Timestamp, limit: usize) -> Result<Vec<Due>> {
+        self.writer.write(move |changes| changes.due(now, lease, limit)).await
+    }
+
+    async fn next_due(&self) -> Result<Option<Timestamp>> {
+        self.readers.read(|view| view.next_due()).await
+    }
+
+    async fn settle(&self, id: u64, settled: Settled) -> Result<()> {
+        self.writer.write(move |changes| changes.settle(id, settled)).await
+    }
+
+    async fn dead(&self, scope: &Scope, limit: usize) -> Result<Vec<Due>> {
+        let scope = scope.clone();
+        self.readers.read(move |view| view.dead(&scope, limit)).await
+    }
+
+    async fn revive(&self, scope: &Scope, task: &TaskId, now: Timestamp) -> Result<usize> {
+        let (scope, task) = (scope.clone(), task.clone());
+        self.writer.write(move |changes| changes.revive(&scope, &task, now)).await
+    }
+
+    async fn purge(&self, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize> {
+        self.writer.write(move |changes| changes.purge(before, now, limit)).await
+    }
+}

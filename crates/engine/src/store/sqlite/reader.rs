@@ -1,0 +1,397 @@
+//! Everything that reads: a few threads with a connection each, which never wait for the writer.
+//!
+//! As with the writer, a thread takes what has queued up: waking a thread costs more than a read.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use chancery_core::{Bytes, PushConfigId, Seq, TaskId, TaskState, Timestamp};
+use rusqlite::{Connection, OptionalExtension, ToSql, params};
+use tokio::sync::{mpsc, oneshot};
+
+use super::{
+    change::due,
+    queue::{Queue, closed},
+    schema,
+    tally::Tally,
+    value::{SEQ_BITS, count, limit, log_key, nanos, scope as scope_of, seq, state, timestamp, unreadable},
+};
+use crate::store::{Due, Filter, Head, KeyAnswer, KeyRecord, Lease, Result, Row, Scope, Stored};
+
+/// Few, so that a slow read holds up few others.
+const BATCH: usize = 16;
+
+/// A read that sends its answer to whoever waits for it.
+type Job = Box<dyn FnOnce(Result<View<'_>>) + Send>;
+
+/// The way to the reading threads.
+#[derive(Debug)]
+pub(super) struct Readers(Queue<Job>);
+
+impl Readers {
+    pub(super) fn start(path: &Path, count: usize) -> Result<Self> {
+        let (queue, jobs) = Queue::new();
+        let jobs = Arc::new(Mutex::new(jobs));
+        for _ in 0..count.max(1) {
+            let worker = Worker { path: path.to_owned(), connection: None };
+            let jobs = jobs.clone();
+            queue.spawn("chancery-read", move || worker.run(&jobs))?;
+        }
+        Ok(Self(queue))
+    }
+
+    /// Reads what was committed when this was called, or later. All of one read sees the same state.
+    pub(super) async fn read<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&View<'_>) -> Result<T> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        self.0.push(Box::new(move |view| {
+            // Whoever asked may have gone.
+            if !reply.is_closed() {
+                drop(reply.send(view.and_then(|view| work(&view))));
+            }
+        }))?;
+        answer.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// Takes no more reads, and waits until those that were queued are done.
+    pub(super) fn close(&self) {
+        self.0.close();
+    }
+}
+
+struct Worker {
+    path: PathBuf,
+    connection: Option<Connection>,
+}
+
+impl Worker {
+    fn run(mut self, queue: &Mutex<mpsc::Receiver<Job>>) {
+        let mut jobs = Vec::with_capacity(BATCH);
+        while queue.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv_many(&mut jobs, BATCH) > 0 {
+            for job in jobs.drain(..) {
+                job(self.view());
+            }
+            self.end();
+        }
+    }
+
+    /// The file as it is now, or as it was for the job before.
+    fn view(&mut self) -> Result<View<'_>> {
+        let connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => schema::reader(&self.path)?,
+        };
+        if connection.is_autocommit() {
+            connection.prepare_cached("BEGIN")?.execute([])?;
+        }
+        Ok(View(self.connection.insert(connection)))
+    }
+
+    /// Lets go of that state of the file, so that the log need not be kept for it.
+    fn end(&mut self) {
+        let Some(connection) = &self.connection else { return };
+        let ended = connection.prepare_cached("COMMIT").and_then(|mut end| end.execute([]));
+        if let Err(error) = ended {
+            tracing::warn!(%error, "a read could not be ended");
+            self.connection = None;
+        }
+    }
+}
+
+/// The file as it is at one moment.
+pub(super) struct View<'a>(&'a Connection);
+
+/// A page of a list.
+pub(super) struct Page {
+    pub(super) tasks: Vec<Stored>,
+    pub(super) total: Total,
+}
+
+/// How many tasks match a filter.
+pub(super) enum Total {
+    Counted(usize),
+    /// To be looked up in the tallies.
+    Tallied {
+        scope: i64,
+        state: Option<TaskState>,
+    },
+}
+
+/// The columns that [`View::stored`] reads, and where they come from.
+const STORED: &str = "SELECT task.key, task.id, context, state, updated, task.seq, snapshot.seq, snapshot.payload, holder, until, attempt";
+const PARTS: &str = "LEFT JOIN snapshot ON snapshot.task = task.key LEFT JOIN lease ON lease.task = task.key";
+
+impl View<'_> {
+    pub(super) fn task(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>> {
+        let sql = format!("{STORED} FROM task {PARTS} WHERE task.id = ?1 AND task.scope = ?2");
+        let Some(owner) = self.scope(scope)? else { return Ok(None) };
+        let mut statement = self.0.prepare_cached(&sql)?;
+        let mut rows = statement.query(params![id.as_str(), owner])?;
+        rows.next()?.map(|row| self.stored(row)).transpose()
+    }
+
+    fn stored(&self, row: &rusqlite::Row<'_>) -> Result<Stored> {
+        let key = row.get(0)?;
+        let head = Head {
+            id: row.get::<_, String>(1)?.into(),
+            context: row.get::<_, String>(2)?.into(),
+            state: state(row.get(3)?)?,
+            updated: timestamp(row.get(4)?)?,
+            seq: seq(row.get(5)?)?,
+        };
+        let snapshot = match row.get::<_, Option<i64>>(6)? {
+            Some(at) => Some((seq(at)?, bytes(row, 7)?)),
+            None => None,
+        };
+        let lease = match row.get::<_, Option<String>>(8)? {
+            Some(holder) => Some(Lease { holder, until: timestamp(row.get(9)?)?, attempt: row.get(10)? }),
+            None => None,
+        };
+        let after = snapshot.as_ref().map_or(Seq::START, |(seq, _)| *seq);
+        let rows = if after < head.seq { self.log(key, after, head.seq)? } else { Vec::new() };
+        Ok(Stored { head, snapshot, rows, lease })
+    }
+
+    pub(super) fn rows(&self, scope: &Scope, id: &TaskId, after: Seq, at_most: usize) -> Result<Vec<Row>> {
+        match self.task_key(scope, id)? {
+            Some(task) => self.log(task, after, Seq::new(after.get().saturating_add(at_most as u64))),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The rows of a task that hold events after `after` and up to `end`.
+    fn log(&self, task: i64, after: Seq, end: Seq) -> Result<Vec<Row>> {
+        let last = ((task + 1) << SEQ_BITS) - 1;
+        let Ok(from) = log_key(task, after) else { return Ok(Vec::new()) };
+        let mut statement = self.0.prepare_cached("SELECT key, first, payload FROM log WHERE key > ?1 AND key <= ?2 ORDER BY key")?;
+        let mut rows = statement.query([from, last])?;
+        let mut log = Vec::new();
+        while let Some(row) = rows.next()? {
+            let first = seq(row.get(1)?)?;
+            if first > end {
+                break;
+            }
+            let last = seq(row.get::<_, i64>(0)? & ((1 << SEQ_BITS) - 1))?;
+            log.push(Row::new(first, last, bytes(row, 2)?));
+        }
+        Ok(log)
+    }
+
+    pub(super) fn list(&self, scope: &Scope, filter: &Filter) -> Result<Page> {
+        let Some(owner) = self.scope(scope)? else { return Ok(Page { tasks: Vec::new(), total: Total::Counted(0) }) };
+        let query = Query::new(owner, filter);
+        let total = match (&filter.context, filter.updated_from) {
+            (None, None) => Total::Tallied { scope: owner, state: filter.state },
+            _ => Total::Counted(self.count(&query)?),
+        };
+        Ok(Page { tasks: self.page(query, filter)?, total })
+    }
+
+    fn count(&self, query: &Query<'_>) -> Result<usize> {
+        count(self.0.prepare_cached(&query.count())?.query_row(&*query.arguments(), |row| row.get(0))?)
+    }
+
+    fn page<'a>(&self, mut query: Query<'a>, filter: &'a Filter) -> Result<Vec<Stored>> {
+        if let Some((updated, id)) = &filter.after {
+            query.after(*updated, id);
+        }
+        query.arguments.push(Box::new(limit(filter.limit)));
+        let mut statement = self.0.prepare_cached(&query.page())?;
+        let mut rows = statement.query(&*query.arguments())?;
+        let mut tasks = Vec::new();
+        while let Some(row) = rows.next()? {
+            tasks.push(self.stored(row)?);
+        }
+        Ok(tasks)
+    }
+
+    pub(super) fn key(&self, scope: &Scope, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {
+        let Some(owner) = self.scope(scope)? else { return Ok(None) };
+        let mut statement =
+            self.0.prepare_cached("SELECT digest, task, message, until FROM idempotency WHERE scope = ?1 AND key = ?2 AND until > ?3")?;
+        let mut rows = statement.query(params![owner, key, nanos(now)])?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let answer = match row.get::<_, Option<String>>(1)? {
+            Some(task) => KeyAnswer::Task(task.into()),
+            None => KeyAnswer::Message(bytes(row, 2)?),
+        };
+        let digest = row.get::<_, i64>(0)?.cast_unsigned();
+        Ok(Some(KeyRecord { key: key.to_owned(), digest, answer, until: timestamp(row.get(3)?)? }))
+    }
+
+    pub(super) fn configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<(PushConfigId, Bytes)>>> {
+        let Some(task) = self.task_key(scope, task)? else { return Ok(None) };
+        let mut statement = self.0.prepare_cached("SELECT id, payload FROM push_config WHERE task = ?1 ORDER BY id")?;
+        let mut rows = statement.query([task])?;
+        let mut configs = Vec::new();
+        while let Some(row) = rows.next()? {
+            configs.push((row.get::<_, String>(0)?.into(), bytes(row, 1)?));
+        }
+        Ok(Some(configs))
+    }
+
+    pub(super) fn expired(&self, now: Timestamp, at_most: usize) -> Result<Vec<(Scope, TaskId)>> {
+        let mut statement = self.0.prepare_cached(
+            "SELECT tenant, agent, owner, task.id
+             FROM lease JOIN task ON task.key = lease.task JOIN scope ON scope.key = task.scope
+             WHERE until < ?1 ORDER BY tenant, agent, owner, task.id LIMIT ?2",
+        )?;
+        let mut rows = statement.query(params![nanos(now), limit(at_most)])?;
+        let mut gone = Vec::new();
+        while let Some(row) = rows.next()? {
+            gone.push((scope_of(row, 0)?, row.get::<_, String>(3)?.into()));
+        }
+        Ok(gone)
+    }
+
+    pub(super) fn next_due(&self) -> Result<Option<Timestamp>> {
+        let mut statement = self.0.prepare_cached("SELECT min(at) FROM outbox WHERE place = 0")?;
+        statement.query_row([], |row| row.get::<_, Option<i64>>(0))?.map(timestamp).transpose()
+    }
+
+    pub(super) fn dead(&self, scope: &Scope, at_most: usize) -> Result<Vec<Due>> {
+        let Some(owner) = self.scope(scope)? else { return Ok(Vec::new()) };
+        let mut statement = self.0.prepare_cached(
+            "SELECT outbox.id, tenant, agent, owner, task.id, config, outbox.seq, attempts
+             FROM outbox JOIN task ON task.key = outbox.task JOIN scope ON scope.key = task.scope
+             WHERE place = 2 AND task.scope = ?1 ORDER BY outbox.id LIMIT ?2",
+        )?;
+        let mut rows = statement.query(params![owner, limit(at_most)])?;
+        let mut dead = Vec::new();
+        while let Some(row) = rows.next()? {
+            dead.push(due(row)?);
+        }
+        Ok(dead)
+    }
+
+    /// Moves on to the newest state of the file, and stays there.
+    pub(super) fn renew(&self) -> Result<()> {
+        self.0.prepare_cached("COMMIT")?.execute([])?;
+        self.0.prepare_cached("BEGIN")?.execute([])?;
+        // Only a read takes the snapshot.
+        self.0.prepare_cached("SELECT 1 FROM scope LIMIT 1")?.exists([])?;
+        Ok(())
+    }
+
+    /// Counts the tasks of a scope by state.
+    pub(super) fn tally(&self, scope: i64) -> Result<Tally> {
+        let mut statement =
+            self.0.prepare_cached("SELECT state, count(*) FROM task INDEXED BY task_newest WHERE scope = ?1 GROUP BY state")?;
+        let mut rows = statement.query([scope])?;
+        let mut tally = Tally::default();
+        while let Some(row) = rows.next()? {
+            tally.set(state(row.get(0)?)?, row.get(1)?);
+        }
+        Ok(tally)
+    }
+
+    fn scope(&self, scope: &Scope) -> Result<Option<i64>> {
+        let mut statement = self.0.prepare_cached("SELECT key FROM scope WHERE tenant = ?1 AND agent = ?2 AND owner = ?3")?;
+        Ok(statement.query_row(params![scope.tenant, scope.agent, scope.owner], |row| row.get(0)).optional()?)
+    }
+
+    fn task_key(&self, scope: &Scope, id: &TaskId) -> Result<Option<i64>> {
+        let Some(owner) = self.scope(scope)? else { return Ok(None) };
+        let mut statement = self.0.prepare_cached("SELECT key FROM task WHERE id = ?1 AND scope = ?2")?;
+        Ok(statement.query_row(params![id.as_str(), owner], |row| row.get(0)).optional()?)
+    }
+}
+
+/// A list's conditions as SQL, the index that answers them, and the arguments.
+struct Query<'a> {
+    index: &'static str,
+    conditions: String,
+    arguments: Vec<Box<dyn ToSql + 'a>>,
+}
+
+impl<'a> Query<'a> {
+    fn new(owner: i64, filter: &'a Filter) -> Self {
+        let mut query = Self { index: "task_newest", conditions: "scope = ?".to_owned(), arguments: vec![Box::new(owner)] };
+        if let Some(context) = &filter.context {
+            query.index = "task_context";
+            query.and("context = ?", context.as_str());
+        }
+        if let Some(state) = filter.state {
+            query.and("state = ?", state.number());
+            // The index of states has all states but one; the condition says so to SQLite.
+            if filter.context.is_none() && state != TaskState::Completed {
+                query.index = "task_state";
+                query.conditions += " AND state <> 3";
+            }
+        }
+        if let Some(from) = filter.updated_from {
+            query.and("updated >= ?", nanos(from));
+        }
+        query
+    }
+
+    /// The tasks after a place in the list only.
+    fn after(&mut self, updated: Timestamp, id: &'a TaskId) {
+        self.and("(updated, id) < (?, ?)", nanos(updated));
+        self.arguments.push(Box::new(id.as_str()));
+    }
+
+    fn and(&mut self, condition: &str, argument: impl ToSql + 'a) {
+        self.conditions += " AND ";
+        self.conditions += condition;
+        self.arguments.push(Box::new(argument));
+    }
+
+    fn count(&self) -> String {
+        format!("SELECT count(*) FROM task INDEXED BY {} WHERE {}", self.index, self.conditions)
+    }
+
+    fn page(&self) -> String {
+        let Self { index, conditions, .. } = self;
+        format!("{STORED} FROM task INDEXED BY {index} {PARTS} WHERE {conditions} ORDER BY updated DESC, id DESC LIMIT ?")
+    }
+
+    fn arguments(&self) -> Vec<&dyn ToSql> {
+        self.arguments.iter().map(|argument| &**argument).collect()
+    }
+}
+
+fn bytes(row: &rusqlite::Row<'_>, at: usize) -> Result<Bytes> {
+    row.get_ref(at)?.as_blob().map(Bytes::copy_from_slice).map_err(unreadable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The steps of SQLite's plan for a statement.
+    fn plan(connection: &Connection, sql: &str) -> Vec<String> {
+        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let nothing = rusqlite::params_from_iter(vec![0; plan.parameter_count()]);
+        plan.query_map(nothing, |row| row.get(3)).unwrap().collect::<Result<_, _>>().unwrap()
+    }
+
+    #[test]
+    fn every_list_is_a_stretch_of_an_index_in_its_order() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(include_str!("migrations/1.sql")).unwrap();
+        let states = [None, Some(TaskState::Working), Some(TaskState::Completed)];
+        for case in 0..24 {
+            let mut filter = Filter { state: states[case % 3], ..Filter::default() };
+            filter.context = (case / 3 % 2 == 0).then(|| "c".into());
+            filter.updated_from = (case / 6 % 2 == 0).then_some(Timestamp::EPOCH);
+            filter.after = (case / 12 % 2 == 0).then(|| (Timestamp::EPOCH, "t".into()));
+            let mut query = Query::new(1, &filter);
+            let counted = plan(&connection, &query.count());
+            assert!(counted.len() == 1 && counted[0].starts_with("SEARCH task USING COVERING INDEX"), "{filter:?}: {counted:?}");
+            if let Some((updated, id)) = &filter.after {
+                query.after(*updated, id);
+            }
+            let paged = plan(&connection, &query.page());
+            assert!(paged.len() == 3 && paged.iter().all(|step| step.starts_with("SEARCH")), "{filter:?}: {paged:?}");
+            // The range goes into the index, too: no page costs more than its own rows.
+            let ranged = filter.after.is_some() || filter.updated_from.is_some();
+            assert_eq!(paged[0].contains("(updated,id)<(?,?)") || paged[0].contains("updated"), ranged, "{paged:?}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! How many tasks each scope has in each state, so that the total of a list needs no counting.
+//!
+//! A scope is counted when its first list is asked for; from then on its numbers follow the commits.
+//! Counting does not hold up the writer: it happens in a snapshot of the file that was taken between
+//! two commits, and what is committed meanwhile is added to it.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use chancery_core::TaskState;
+
+/// Scopes that are kept at a time. Beyond it all are forgotten, and counted again when needed.
+const SCOPES: usize = 16 * 1024;
+
+/// The tasks of one scope by state; while they are being counted, the changes since.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Tally([i64; TaskState::ALL.len()]);
+
+/// A task was made (no `from`), changed its state, or went (no `to`).
+#[derive(Debug)]
+pub(super) struct Moved {
+    pub(super) scope: i64,
+    pub(super) from: Option<TaskState>,
+    pub(super) to: Option<TaskState>,
+}
+
+/// The tallies of the scopes that were asked for.
+#[derive(Debug, Default)]
+pub(super) struct Tallies {
+    inner: Mutex<Inner>,
+    /// Held over a commit and its tallying, and while a snapshot is taken.
+    between: Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    scopes: HashMap<i64, Entry>,
+    counts: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    tally: Tally,
+    /// The count that is under way.
+    pending: Option<Pending>,
+}
+
+/// A count that is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pending(u64);
+
+impl Tally {
+    pub(super) fn set(&mut self, state: TaskState, count: i64) {
+        self.0[state as usize] = count;
+    }
+
+    /// The tasks in a state, or all.
+    pub(super) fn total(&self, state: Option<TaskState>) -> usize {
+        let total = state.map_or_else(|| self.0.iter().sum(), |state| self.0[state as usize]);
+        usize::try_from(total).unwrap_or(0)
+    }
+
+    fn apply(&mut self, moved: &Moved) {
+        if let Some(from) = moved.from {
+            self.0[from as usize] -= 1;
+        }
+        if let Some(to) = moved.to {
+            self.0[to as usize] += 1;
+        }
+    }
+}
+
+impl Tallies {
+    /// No commit happens while this is held.
+    pub(super) fn between_commits(&self) -> MutexGuard<'_, ()> {
+        self.between.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The tasks of a scope in a state, or all; `None` when they were not counted yet.
+    pub(super) fn total(&self, scope: i64, state: Option<TaskState>) -> Option<usize> {
+        let inner = self.lock();
+        inner.scopes.get(&scope).filter(|entry| entry.pending.is_none()).map(|entry| entry.tally.total(state))
+    }
+
+    /// From now on the changes of a scope are noted, until it is [`counted`](Self::counted). `None`
+    /// when somebody else is about to count it.
+    pub(super) fn begin(&self, scope: i64) -> Option<Pending> {
+        let mut inner = self.lock();
+        if inner.scopes.contains_key(&scope) {
+            return None;
+        }
+        if inner.scopes.len() >= SCOPES {
+            inner.scopes.clear();
+        }
+        inner.counts += 1;
+        let pending = Pending(inner.counts);
+        inner.scopes.insert(scope, Entry { tally: Tally::default(), pending: Some(pending) });
+        Some(pending)
+    }
+
+    /// Ends a count: with what was found in the snapshot, or with nothing.
+    pub(super) fn counted(&self, scope: i64, pending: Pending, found: Option<&Tally>) {
+        let mut inner = self.lock();
+        let Some(entry) = inner.scopes.get_mut(&scope).filter(|entry| entry.pending == Some(pending)) else { return };
+        match found {
+            Some(found) => {
+                entry.pending = None;
+                for (count, found) in entry.tally.0.iter_mut().zip(found.0) {
+                    *count += found;
+                }
+            }
+            None => drop(inner.scopes.remove(&scope)),
+        }
+    }
+
+    pub(super) fn apply(&self, moves: &[Moved]) {
+        let mut inner = self.lock();
+        for moved in moves {
+            if let Some(entry) = inner.scopes.get_mut(&moved.scope) {
+                entry.tally.apply(moved);
+            }
+        }
+    }
+
+    pub(super) fn forget(&self) {
+        self.lock().scopes.clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // Nothing in here panics half way through a change.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

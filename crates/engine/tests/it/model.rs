@@ -1,0 +1,275 @@
+//! Random operations on two stores: the one in memory says what the one in a file must answer.
+
+use std::{fmt::Debug, ops::Range};
+
+use chancery_core::{Bytes, PushConfigId, Seq, TaskId, TaskState, Timestamp};
+use chancery_engine::store::{
+    Commit, Delivery, Filter, Head, KeyAnswer, KeyRecord, Lease, Memory, Row, Scope, Settled, Sqlite, Store,
+    sqlite::{Durability, Options},
+};
+
+use crate::folder::Folder;
+
+const SEQUENCES: u64 = 10_000;
+const WORKERS: u64 = 4;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sqlite_answers_as_memory_does() {
+    let folder = Folder::new();
+    let workers = (0..WORKERS).map(|worker| {
+        let file = folder.file(&format!("{worker}.db"));
+        tokio::spawn(async move {
+            let sqlite = Sqlite::open_with(file, Options::new().durability(Durability::Process)).await.unwrap();
+            let pair = Pair { memory: Memory::new(), sqlite };
+            let share = SEQUENCES / WORKERS;
+            cases(&pair, worker * share..(worker + 1) * share).await;
+        })
+    });
+    for worker in workers.collect::<Vec<_>>() {
+        worker.await.unwrap();
+    }
+}
+
+async fn cases(pair: &Pair, numbers: Range<u64>) {
+    // Both stores number deliveries in the order they are made.
+    let mut deliveries = 0;
+    for case in numbers {
+        let mut random = Random(case);
+        let mut done = Vec::new();
+        for _ in 0..6 + random.below(10) {
+            let operation = random.operation(case, pair, deliveries).await;
+            let (expected, answer) = pair.run(&operation).await;
+            assert_eq!(answer, expected, "case {case}, {operation:#?} after {done:#?}");
+            if let (Operation::Commit(_, commit), "Ok(())") = (&operation, &*answer) {
+                deliveries += commit.deliveries.len() as u64;
+            }
+            done.push(operation);
+        }
+        pair.clear(case).await;
+    }
+}
+
+struct Pair {
+    memory: Memory,
+    sqlite: Sqlite,
+}
+
+impl Pair {
+    async fn run(&self, operation: &Operation) -> (String, String) {
+        (operation.run(&self.memory).await, operation.run(&self.sqlite).await)
+    }
+
+    /// Finishes and purges all tasks, so that the next case begins with nothing.
+    async fn clear(&self, case: u64) {
+        for (scope, id) in SCOPES.iter().flat_map(|owner| TASKS.map(|task| (scope(owner), id(case, task)))) {
+            let Some(task) = self.memory.task(&scope, &id).await.unwrap() else { continue };
+            assert_eq!(self.sqlite.task(&scope, &id).await.unwrap().as_ref(), Some(&task), "case {case}");
+            let seq = task.head.seq.next();
+            let head = Head::new(id, task.head.context, TaskState::Completed, at(1), seq);
+            let commit = Operation::Commit(scope, Box::new(Commit::new(head, task.head.seq, Row::new(seq, seq, Bytes::new()))));
+            let (expected, answer) = self.run(&commit).await;
+            assert_eq!(answer, expected);
+        }
+        let (expected, answer) = self.run(&Operation::Purge(at(1_000), at(1_000))).await;
+        assert_eq!(answer, expected, "case {case}");
+        assert_eq!(self.sqlite.next_due().await.unwrap(), None, "case {case}");
+    }
+}
+
+const SCOPES: [&str; 2] = ["ada", "ben"];
+const TASKS: [&str; 3] = ["a", "b", "c"];
+const CONFIGS: [&str; 2] = ["p", "q"];
+
+fn scope(owner: &str) -> Scope {
+    Scope::new("clerk", owner)
+}
+
+fn id(case: u64, task: &str) -> TaskId {
+    format!("{case}-{task}").into()
+}
+
+/// Few and close, so that they often meet; some finer than a millisecond.
+fn at(moment: i64) -> Timestamp {
+    Timestamp::from_unix(1_772_442_907 + moment.div_euclid(4), i32::try_from(moment.rem_euclid(4)).unwrap()).unwrap()
+}
+
+#[derive(Debug)]
+enum Operation {
+    Commit(Scope, Box<Commit>),
+    Task(Scope, TaskId),
+    Rows(Scope, TaskId, Seq, usize),
+    List(Scope, Filter),
+    Key(Scope, String, Timestamp),
+    PutKey(Scope, KeyRecord, Timestamp),
+    PutConfig(Scope, TaskId, PushConfigId, Bytes),
+    Configs(Scope, TaskId),
+    DeleteConfig(Scope, TaskId, PushConfigId),
+    Renew(String, Timestamp),
+    Expired(Timestamp, usize),
+    Due(Timestamp, Timestamp, usize),
+    NextDue,
+    Settle(u64, Settled),
+    Dead(Scope, usize),
+    Revive(Scope, TaskId, Timestamp),
+    Purge(Timestamp, Timestamp),
+}
+
+impl Operation {
+    /// The answer, as text.
+    async fn run(&self, store: &dyn Store) -> String {
+        fn text(answer: impl Debug) -> String {
+            format!("{answer:?}")
+        }
+        match self {
+            Self::Commit(scope, commit) => text(store.commit(scope, Commit::clone(commit)).await),
+            Self::Task(scope, task) => text(store.task(scope, task).await),
+            Self::Rows(scope, task, after, limit) => text(store.rows(scope, task, *after, *limit).await),
+            Self::List(scope, filter) => text(store.list(scope, filter.clone()).await),
+            Self::Key(scope, key, now) => text(store.key(scope, key, *now).await),
+            Self::PutKey(scope, record, now) => text(store.put_key(scope, record.clone(), *now).await),
+            Self::PutConfig(scope, task, id, bytes) => text(store.put_config(scope, task, id, bytes.clone()).await),
+            Self::Configs(scope, task) => text(store.configs(scope, task).await),
+            Self::DeleteConfig(scope, task, id) => text(store.delete_config(scope, task, id).await),
+            Self::Renew(holder, until) => text(store.renew(holder, *until).await),
+            Self::Expired(now, limit) => text(store.expired(*now, *limit).await),
+            Self::Due(now, lease, limit) => text(store.due(*now, *lease, *limit).await),
+            Self::NextDue => text(store.next_due().await),
+            Self::Settle(id, settled) => text(store.settle(*id, *settled).await),
+            Self::Dead(scope, limit) => text(store.dead(scope, *limit).await),
+            Self::Revive(scope, task, now) => text(store.revive(scope, task, *now).await),
+            Self::Purge(before, now) => text(store.purge(*before, *now, 1_000).await),
+        }
+    }
+}
+
+/// SplitMix64: the same case makes the same operations.
+struct Random(u64);
+
+impl Random {
+    fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        usize::try_from(self.bits() % end as u64).unwrap()
+    }
+
+    fn chance(&mut self, one_in: usize) -> bool {
+        self.below(one_in) == 0
+    }
+
+    fn pick<T: Clone>(&mut self, items: &[T]) -> T {
+        items[self.below(items.len())].clone()
+    }
+
+    fn maybe<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        self.chance(2).then(|| make(self))
+    }
+
+    fn at(&mut self) -> Timestamp {
+        at(i64::try_from(self.below(24)).unwrap() - 4)
+    }
+
+    fn bytes(&mut self) -> Bytes {
+        // More than a page now and then.
+        let length = if self.chance(50) { 5_000 } else { self.pick(&[0, 3, 40]) };
+        Bytes::from(vec![u8::try_from(self.below(256)).unwrap(); length])
+    }
+
+    fn task(&mut self, case: u64) -> TaskId {
+        id(case, self.pick(&TASKS))
+    }
+
+    fn config(&mut self) -> PushConfigId {
+        self.pick(&CONFIGS).into()
+    }
+
+    fn key(&mut self, case: u64) -> String {
+        format!("{case}-{}", self.below(3))
+    }
+
+    async fn operation(&mut self, case: u64, pair: &Pair, deliveries: u64) -> Operation {
+        let scope = scope(self.pick(&SCOPES));
+        match self.below(24) {
+            0..=7 => self.commit(case, scope, &pair.memory).await,
+            8 => Operation::Task(scope, self.task(case)),
+            9 => Operation::Rows(scope, self.task(case), Seq::new(self.bits() % 6), self.below(8)),
+            10 | 11 => Operation::List(scope, self.filter(case)),
+            12 => Operation::Key(scope, self.key(case), self.at()),
+            13 => Operation::PutKey(scope, self.record(case), self.at()),
+            14 => Operation::PutConfig(scope, self.task(case), self.config(), self.bytes()),
+            15 => Operation::Configs(scope, self.task(case)),
+            16 => Operation::DeleteConfig(scope, self.task(case), self.config()),
+            17 => Operation::Renew(self.pick(&["host-1", "host-2"]).to_owned(), self.at()),
+            18 => Operation::Expired(self.at(), 1 + self.below(4)),
+            19 => self.delivery(scope, case),
+            20 => Operation::Due(self.at(), self.at(), 1 + self.below(6)),
+            21 | 22 => self.settle(deliveries),
+            _ => Operation::Purge(self.at(), self.at()),
+        }
+    }
+
+    fn delivery(&mut self, scope: Scope, case: u64) -> Operation {
+        match self.below(3) {
+            0 => Operation::NextDue,
+            1 => Operation::Dead(scope, 1 + self.below(4)),
+            _ => Operation::Revive(scope, self.task(case), self.at()),
+        }
+    }
+
+    /// Of one of the last deliveries, which may wait, be taken, be dead or be gone.
+    fn settle(&mut self, deliveries: u64) -> Operation {
+        let id = deliveries.saturating_sub(self.bits() % 6);
+        let settled = match self.below(3) {
+            0 => Settled::Delivered,
+            1 => Settled::Retry(self.at()),
+            _ => Settled::Dead,
+        };
+        Operation::Settle(id, settled)
+    }
+
+    /// Mostly the next commit of a task; sometimes one that comes too late, or of a stranger.
+    async fn commit(&mut self, case: u64, scope: Scope, memory: &Memory) -> Operation {
+        let id = self.task(case);
+        let current = memory.task(&scope, &id).await.unwrap();
+        let newest = current.as_ref().map_or(0, |task| task.head.seq.get());
+        let expected = if self.chance(8) { self.bits() % 4 } else { newest };
+        let (first, last) = (Seq::new(expected + 1), Seq::new(expected + 1 + self.bits() % 3));
+        let context = current.map_or_else(|| self.pick(&["c-1", "c-2"]).into(), |task| task.head.context);
+        let head = Head::new(id, context, self.pick(TaskState::ALL), self.at(), last);
+        let mut commit = Commit::new(head, Seq::new(expected), Row::new(first, last, self.bytes()));
+        commit.snapshot = self.maybe(Self::bytes);
+        commit.lease = self.maybe(|random| Lease::new(random.pick(&["host-1", "host-2"]), random.at(), 1));
+        for config in CONFIGS {
+            if self.chance(2) {
+                commit.deliveries.push(Delivery::new(config.into(), last));
+            }
+            if self.chance(4) {
+                commit.configs.push((config.into(), self.bytes()));
+            }
+        }
+        if self.chance(3) {
+            commit.key = Some(self.record(case));
+        }
+        Operation::Commit(scope, Box::new(commit))
+    }
+
+    fn record(&mut self, case: u64) -> KeyRecord {
+        let answer = if self.chance(2) { KeyAnswer::Task(self.task(case)) } else { KeyAnswer::Message(self.bytes()) };
+        KeyRecord::new(self.key(case), self.bits(), answer, self.at())
+    }
+
+    fn filter(&mut self, case: u64) -> Filter {
+        let mut filter = Filter::default();
+        filter.context = self.maybe(|random| random.pick(&["c-1", "c-2"]).into());
+        filter.state = self.maybe(|random| random.pick(TaskState::ALL));
+        filter.updated_from = self.maybe(Self::at);
+        filter.after = self.maybe(|random| (random.at(), random.task(case)));
+        filter.limit = self.below(4);
+        filter
+    }
+}
