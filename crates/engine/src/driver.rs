@@ -150,7 +150,7 @@ struct Waiting {
 
 /// What happened next.
 enum Happened {
-    Committed(CommitResult),
+    Committed(Box<CommitResult>),
     Ended(Box<Result<Outcome, Failure>>),
     Panicked,
     Said(Emitted),
@@ -261,7 +261,7 @@ impl Driver {
                         && let Poll::Ready(result) = future.as_mut().poll(cx)
                     {
                         *commit = None;
-                        return Poll::Ready(Happened::Committed(result));
+                        return Poll::Ready(Happened::Committed(Box::new(result)));
                     }
                     if unborn && patience.as_mut().poll(cx).is_ready() {
                         return Poll::Ready(Happened::TookTime);
@@ -271,7 +271,7 @@ impl Driver {
                 .await
             };
             match happened {
-                Happened::Committed(result) => self.committed(result).await,
+                Happened::Committed(result) => self.committed(*result).await,
                 Happened::Said(emitted) => self.said(emitted),
                 Happened::Ended(outcome) => self.ended(*outcome),
                 Happened::Panicked => {
@@ -342,7 +342,7 @@ impl Driver {
     fn be_born(&mut self) {
         let Some(unborn) = self.unborn.take() else { return };
         let Unborn { mut send, key, wait, answer } = *unborn;
-        let now = self.engine.clock.now();
+        let now = self.engine.now();
         let mut task = Task::new(self.live.id.clone(), self.context.clone(), TaskStatus::new(TaskState::Submitted).at(now));
         task.record = Record::new(send.origin).times(now, now);
         task.history = vec![turn::addressed(send.message, &self.live.id, &self.context)];
@@ -368,7 +368,7 @@ impl Driver {
             return;
         }
         let message = turn::addressed(send.message.clone(), &self.live.id, &self.context);
-        let now = self.engine.clock.now();
+        let now = self.engine.now();
         // A running task keeps its state; a waiting one goes on.
         let state = if self.run.is_some() && !self.state.is_interrupted() { self.state } else { TaskState::Working };
         let update = StatusUpdate::new(self.live.id.clone(), self.context.clone(), TaskStatus::new(state).at(now));
@@ -455,7 +455,7 @@ impl Driver {
 
     fn said(&mut self, emitted: Emitted) {
         self.be_born();
-        let event = emitted.into_event(&self.live.id, &self.context, self.engine.clock.now());
+        let event = emitted.into_event(&self.live.id, &self.context, self.engine.now());
         if let Err(error) = self.try_put(Entry::new(event)) {
             tracing::warn!(%error, "the agent said something that the protocol forbids");
             self.stop_run();
@@ -501,7 +501,7 @@ impl Driver {
                 let (engine, scope) = (self.engine.clone(), self.live.scope.clone());
                 record.answer = KeyAnswer::Message(serde_json::to_vec(&message).unwrap_or_default().into());
                 let store = async move {
-                    let stored = engine.store.put_key(&scope, record, engine.clock.now()).await;
+                    let stored = engine.store.put_key(&scope, record, engine.now()).await;
                     let answer = stored.map(|()| Answer::Message(Box::new(message))).map_err(crate::engine::unavailable);
                     drop(waiting.send(answer));
                 };
@@ -524,7 +524,7 @@ impl Driver {
             Outcome::Rejected(message) => self.put_status(TaskState::Rejected, Some(message)),
             Outcome::Failed(message) => self.put_status(TaskState::Failed, Some(message)),
             Outcome::Transferred(transfer) => {
-                let status = TaskStatus::new(TaskState::Completed).at(self.engine.clock.now());
+                let status = TaskStatus::new(TaskState::Completed).at(self.engine.now());
                 let mut update = StatusUpdate::new(self.live.id.clone(), self.context.clone(), status);
                 let handoff = serde_json::json!({"state": "transferred", "transfer": transfer});
                 update.metadata.insert(chancery_core::extension::HANDOFF.to_owned(), handoff);
@@ -536,7 +536,7 @@ impl Driver {
     // --- Events and commits ---------------------------------------------------------------------
 
     fn put_status(&mut self, state: TaskState, message: Option<Message>) {
-        let mut status = TaskStatus::new(state).at(self.engine.clock.now());
+        let mut status = TaskStatus::new(state).at(self.engine.now());
         status.message = message.map(|message| turn::addressed(message, &self.live.id, &self.context));
         self.put(Entry::new(StatusUpdate::new(self.live.id.clone(), self.context.clone(), status)));
     }
@@ -577,7 +577,7 @@ impl Driver {
         }
         let entries = std::mem::take(&mut self.pending);
         let expected = self.live.seq();
-        let now = self.engine.clock.now();
+        let now = self.engine.now();
         let head = Head::new(self.live.id.clone(), self.context.clone(), self.state, self.updated, self.seq);
         let mut commit = Commit::new(head, expected, Row::new(expected.next(), self.seq, log::write_entries(&entries)));
         commit.lease = self.run.is_some().then(|| {

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use chancery_core::{BoxError, Caller, Card, Error, ErrorKind, Operations, Result, TaskId};
+use chancery_core::{BoxError, Caller, Card, Error, ErrorKind, Operations, Result, TaskId, Timestamp};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
@@ -42,6 +42,17 @@ use crate::{
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) inner: Arc<Inner>,
+    /// Held by users only; when the last of them is gone, the engine stops.
+    _guard: Option<Arc<Guard>>,
+}
+
+/// Stops an engine that nobody holds any more.
+struct Guard(CancellationToken);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
 }
 
 /// What is left to decide before an engine starts.
@@ -140,7 +151,7 @@ impl Engine {
         // Turns that are still running after their time are dropped with the runtime; their leases end now.
         let ended = tokio::time::timeout(grace, self.idle()).await.is_ok();
         self.inner.stopping.cancel();
-        if !ended && let Err(error) = self.inner.store.renew(&self.inner.holder, self.inner.clock.now()).await {
+        if !ended && let Err(error) = self.inner.store.renew(&self.inner.holder, self.inner.now()).await {
             tracing::warn!(%error, "the leases could not be handed back");
         }
     }
@@ -265,17 +276,23 @@ impl Builder {
         if let Some(sender) = self.sender {
             inner.drivers.spawn(Outbox::new(inner.clone(), sender, self.schedule).work());
         }
-        Engine { inner }
+        let guard = Some(Arc::new(Guard(inner.stopping.clone())));
+        Engine { inner, _guard: guard }
     }
 }
 
 impl Inner {
     pub(crate) fn operations(&self) -> Arc<dyn Operations> {
         match self.this.upgrade() {
-            Some(inner) => Arc::new(Engine { inner }),
+            Some(inner) => Arc::new(Engine { inner, _guard: None }),
             // Only reached while the engine is being dropped, when nobody calls any more.
             None => Arc::new(crate::service::Closed),
         }
+    }
+
+    /// Now, as finely as it is written: what is seen is then what is stored.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now().to_millis()
     }
 
     /// Whose data a caller works with.
@@ -362,21 +379,12 @@ impl Inner {
         Driver::spawn(self, live, begin, receiver);
     }
 
-    pub(crate) fn lease_until(&self) -> chancery_core::Timestamp {
-        clock::after(self.clock.now(), self.options.lease)
+    pub(crate) fn lease_until(&self) -> Timestamp {
+        clock::after(self.now(), self.options.lease)
     }
 
     pub(crate) async fn config_ids(&self, scope: &Scope, id: &TaskId) -> store::Result<Vec<chancery_core::PushConfigId>> {
         Ok(self.store.configs(scope, id).await?.unwrap_or_default().into_iter().map(|(id, _)| id).collect())
-    }
-}
-
-impl Drop for Engine {
-    fn drop(&mut self) {
-        // The watcher and the outbox hold the engine too; the last handle of a user ends them.
-        if Arc::strong_count(&self.inner) <= 1 {
-            self.inner.stopping.cancel();
-        }
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) async fn watch(engine: Arc<Inner>) {
 /// One look.
 pub(crate) async fn round(engine: &Arc<Inner>) -> store::Result<()> {
     engine.store.renew(&engine.holder, engine.lease_until()).await?;
-    let now = engine.clock.now();
+    let now = engine.now();
     for (scope, id) in engine.store.expired(now, BATCH).await? {
         if scope.agent == engine.name {
             take_over(engine, scope, &id).await?;

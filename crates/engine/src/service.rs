@@ -35,7 +35,7 @@ impl Operations for Engine {
         let history = request.configuration.history_length;
         let wait = if request.configuration.return_immediately { Wait::Taken } else { Wait::Done };
         match self.send(caller, request, wait).await? {
-            Sent::Message(message) => Ok(SendReply::from(message)),
+            Sent::Message(message) => Ok(SendReply::Message(message)),
             Sent::Task(live, _) => Ok(SendReply::from(trimmed(live.snapshot().1, history))),
         }
     }
@@ -44,7 +44,7 @@ impl Operations for Engine {
         self.demand(self.inner.card.capabilities.streaming, ErrorKind::UnsupportedOperation, "This agent does not stream")?;
         let history = request.configuration.history_length;
         match self.send_streaming(caller, request).await? {
-            Sent::Message(message) => Ok(once(Event::from(message))),
+            Sent::Message(message) => Ok(once(Event::Message(message))),
             Sent::Task(live, seq) => match caller.resume_after {
                 Some(after) => Ok(feed::from(live, after)),
                 None => Ok(feed::since(live, seq, history)),
@@ -177,7 +177,7 @@ impl Operations for Engine {
 
 /// What became of a message.
 enum Sent {
-    Message(Message),
+    Message(Box<Message>),
     /// A task, and the place of the event that took the message.
     Task(Arc<Live>, Seq),
 }
@@ -236,7 +236,7 @@ impl Engine {
             }
         };
         match answered.await.map_err(|_| gone())? {
-            Ok(Answer::Message(message)) => Ok(Sent::Message(*message)),
+            Ok(Answer::Message(message)) => Ok(Sent::Message(message)),
             Ok(Answer::Task(seq)) => Ok(Sent::Task(live, seq)),
             Err(error) => self.lost_race(&scope, caller, error).await,
         }
@@ -247,7 +247,7 @@ impl Engine {
         let taken = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<store::Error>());
         match (&caller.idempotency_key, taken) {
             (Some(key), Some(store::Error::KeyTaken)) => {
-                let record = self.inner.store.key(scope, key, self.inner.clock.now()).await.map_err(unavailable)?;
+                let record = self.inner.store.key(scope, key, self.inner.now()).await.map_err(unavailable)?;
                 self.answer_of(scope, record.ok_or(error)?).await
             }
             _ => Err(error),
@@ -256,7 +256,7 @@ impl Engine {
 
     async fn replay(&self, scope: &Scope, key: &str, request: &SendMessage) -> Result<Replay> {
         let digest = digest(request);
-        let now = self.inner.clock.now();
+        let now = self.inner.now();
         match self.inner.store.key(scope, key, now).await.map_err(unavailable)? {
             Some(record) if record.digest != digest => {
                 Err(Error::new(ErrorKind::InvalidParams, "The idempotency key was used for another request")

@@ -38,7 +38,7 @@ pub(crate) struct Shared {
 /// What an agent says before its turn is done.
 pub(crate) enum Emitted {
     /// A status, with the words for it.
-    Status(TaskState, Option<Message>, Object),
+    Status(TaskState, Option<Box<Message>>, Object),
     /// An artifact or a chunk of one.
     Artifact(Box<ArtifactUpdate>),
 }
@@ -49,7 +49,7 @@ impl Emitted {
         match self {
             Self::Status(state, message, metadata) => {
                 let mut status = TaskStatus::new(state).at(now);
-                status.message = message.map(|message| addressed(message, task, context));
+                status.message = message.map(|message| addressed(*message, task, context));
                 let mut update = StatusUpdate::new(task.clone(), context.clone(), status);
                 update.metadata = metadata;
                 update.into()
@@ -163,7 +163,7 @@ impl Turn {
     /// # Errors
     /// When the task is over: canceled, or taken over by another process.
     pub async fn status(&self, words: impl Into<Part>) -> Result<(), Failure> {
-        self.emit(Emitted::Status(TaskState::Working, Some(Message::agent(words)), Object::new())).await
+        self.emit(Emitted::Status(TaskState::Working, Some(Box::new(Message::agent(words))), Object::new())).await
     }
 
     /// Says how far the work is, from 0 to 1, under the metadata key `progress`.
@@ -212,7 +212,7 @@ impl Turn {
     }
 
     async fn interrupt(&self, state: TaskState, message: Message) -> Result<Message, Failure> {
-        self.emit(Emitted::Status(state, Some(message), Object::new())).await?;
+        self.emit(Emitted::Status(state, Some(Box::new(message)), Object::new())).await?;
         self.next_message().await.ok_or_else(gone)
     }
 

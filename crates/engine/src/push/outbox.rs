@@ -57,7 +57,7 @@ impl Outbox {
     /// # Errors
     /// When the store cannot be read or written.
     pub async fn round(&self) -> store::Result<usize> {
-        let now = self.engine.clock.now();
+        let now = self.engine.now();
         let due = self.engine.store.due(now, clock::after(now, LEASE), BATCH).await?;
         let sending: Vec<_> = due.iter().map(|due| self.deliver(due)).collect();
         for sent in sending {
@@ -81,7 +81,7 @@ impl Outbox {
             Sent::Failed { error, after } => {
                 let pause = self.schedule.pause(due.attempts + 1, due.id).map(|pause| after.map_or(pause, |asked| asked.max(pause)));
                 tracing::debug!(task = %due.task, attempt = due.attempts + 1, %error, "a notification was not delivered");
-                pause.map_or(Settled::Dead, |pause| Settled::Retry(clock::after(self.engine.clock.now(), pause)))
+                pause.map_or(Settled::Dead, |pause| Settled::Retry(clock::after(self.engine.now(), pause)))
             }
         };
         self.engine.store.settle(due.id, settled).await

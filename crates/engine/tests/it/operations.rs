@@ -8,7 +8,6 @@ use chancery_core::{
     TaskState,
 };
 use chancery_engine::{Engine, Failure, Outcome, Turn};
-use futures_core::Stream as _;
 
 /// Does what the first word of the message says.
 pub async fn obedient(turn: Turn) -> Result<Outcome, Failure> {
@@ -306,7 +305,10 @@ async fn push_configs_are_made_read_listed_and_deleted() {
     assert!(!made.id.is_empty());
     let read = engine.get_push_config(&anyone(), GetPushConfig::new(task.id.clone(), made.id.clone())).await.unwrap();
     assert_eq!(read, made);
-    assert_eq!(engine.list_push_configs(&anyone(), ListPushConfigs::new(task.id.clone())).await.unwrap().configs, [made.clone()]);
+    assert_eq!(
+        engine.list_push_configs(&anyone(), ListPushConfigs::new(task.id.clone())).await.unwrap().configs,
+        std::slice::from_ref(&made)
+    );
     for _ in 0..2 {
         engine.delete_push_config(&anyone(), DeletePushConfig::new(task.id.clone(), made.id.clone())).await.unwrap();
     }
