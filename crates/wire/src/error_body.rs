@@ -79,7 +79,11 @@ impl Dialect {
     /// Reads an HTTP+JSON error answer in any of the forms that peers write.
     #[must_use]
     pub fn decode_http_error(self, status: u16, json: &[u8]) -> Error {
-        let by_status = errors::kind_of_http_status(status);
+        let by_status = match (status, self.version()) {
+            // In v0.3 a bare 404 is nearly always a task: Python says no more than that.
+            (404, Version::V0_3) => ErrorKind::TaskNotFound,
+            _ => errors::kind_of_http_status(status),
+        };
         let Ok(Value::Object(mut body)) = serde_json::from_slice(json) else {
             return Error::new(by_status, format!("HTTP status {status}"));
         };

@@ -107,6 +107,8 @@ mod tests {
         let at = Timestamp::from_unix(1_772_442_907, 412_000_001).unwrap();
         assert_eq!(timestamp_from_proto(timestamp_to_proto(at)), Some(at));
         assert_eq!(timestamp_from_proto(prost_types::Timestamp { seconds: i64::MAX, nanos: 0 }), None);
-        assert_eq!(timestamp_from_proto(prost_types::Timestamp { seconds: 0, nanos: -1 }), None);
+        assert_eq!(timestamp_from_proto(prost_types::Timestamp { seconds: i64::MIN, nanos: -1 }), None);
+        let before = Timestamp::from_unix(-2, 500_000_000);
+        assert_eq!(timestamp_from_proto(prost_types::Timestamp { seconds: -1, nanos: -500_000_000 }), before);
     }
 }

@@ -28,6 +28,7 @@ mod read;
 mod scheme;
 mod security;
 mod snake;
+mod unions;
 
 use chancery_core::{Card, Result};
 use serde::Serialize;
@@ -48,7 +49,7 @@ pub(crate) use places::{Form, Places, major_minor};
 /// # Errors
 /// When the text is no JSON object, or naming the member that has the wrong type.
 pub fn read(json: &[u8]) -> Result<Card> {
-    read::read(json, FoundAt::Elsewhere)
+    read_from(json, FoundAt::Elsewhere)
 }
 
 /// Reads a card in any form that was found at a known place. The place tells what a card without
@@ -57,7 +58,7 @@ pub fn read(json: &[u8]) -> Result<Card> {
 /// # Errors
 /// As [`read`].
 pub fn read_from(json: &[u8], found_at: FoundAt<'_>) -> Result<Card> {
-    read::read(json, found_at)
+    read::read(&unions::undone(json), found_at)
 }
 
 /// A card in the form of one version, ready to be serialized.

@@ -7,6 +7,7 @@ use chancery_core::{Error, Event, Operation, Reply, Request, Result, Task};
 use serde::Deserialize;
 
 use crate::{
+    card,
     dialect::{Codec, StreamMemory},
     json, transfer,
 };
@@ -113,7 +114,8 @@ fn decode_reply(operation: Operation, json: &[u8]) -> Result<Reply> {
         Operation::CreatePushConfig | Operation::GetPushConfig => Reply::PushConfig(json::read(json)?),
         Operation::ListPushConfigs => Reply::PushConfigs(json::read(json)?),
         Operation::DeletePushConfig => Reply::Deleted,
-        Operation::GetExtendedCard => Reply::Card(json::read(json)?),
+        // A card that is not v1.0 by the letter may still be one that somebody writes.
+        Operation::GetExtendedCard => Reply::Card(Box::new(json::read(json).or_else(|error| card::read(json).map_err(|_| error))?)),
         Operation::StreamMessage | Operation::Subscribe => return Err(Error::internal(format!("{operation} answers with a stream"))),
     })
 }

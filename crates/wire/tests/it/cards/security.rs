@@ -347,3 +347,15 @@ fn the_compact_form_repeats_the_members_of_a_flow() {
     );
     assert_eq!(MERGED(&card("s", device())).pointer("/securitySchemes/s/type"), None, "without v0.3 the merged card is pure v1.0");
 }
+
+/// The well-known card of the JavaScript SDK 1.3.0 shows its memory instead of the protocol's form.
+#[test]
+fn schemes_are_read_as_one_sdk_keeps_them_in_memory() {
+    let ours = json!({"name": "x", "supportedInterfaces": [{"url": "https://a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        "securitySchemes": {"o": {"oauth2SecurityScheme": {"flows": {"clientCredentials": {"tokenUrl": "https://t", "scopes": {"a": "b"}}}}}}});
+    let theirs = json!({"name": "x", "supportedInterfaces": [{"url": "https://a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        "securitySchemes": {"o": {"scheme": {"$case": "oauth2SecurityScheme", "value":
+            {"flows": {"flow": {"$case": "clientCredentials", "value": {"tokenUrl": "https://t", "scopes": {"a": "b"}}}}}}}}});
+    assert_eq!(read(&theirs), read(&ours));
+    assert_eq!(read(&ours).security_schemes.len(), 1);
+}
