@@ -11,6 +11,8 @@ use crate::{
 
 /// How many tasks are taken over or forgotten at once.
 const BATCH: usize = 100;
+/// How many batches are forgotten in one look: enough to keep up, and the next heartbeat is in time.
+const PURGES: usize = 20;
 
 /// Runs until the engine stops. Looks at once, and then at every heartbeat.
 pub(crate) async fn watch(engine: Arc<Inner>) {
@@ -39,9 +41,12 @@ pub(crate) async fn round(engine: &Arc<Inner>) -> store::Result<()> {
             take_over(engine, scope, &id).await?;
         }
     }
-    if let Some(age) = engine.options.retention {
-        let before = before(now, age);
-        engine.store.purge(before, now, BATCH).await?;
+    // Without an end for tasks there is still one for idempotency keys.
+    let before = engine.options.retention.map_or(chancery_core::Timestamp::MIN, |age| before(now, age));
+    for _ in 0..PURGES {
+        if engine.store.purge(before, now, BATCH).await? < BATCH {
+            break;
+        }
     }
     Ok(())
 }
