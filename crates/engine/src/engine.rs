@@ -15,6 +15,7 @@ use crate::{
     agent::{Agent, AnyAgent},
     clock::{self, Clock, SystemClock},
     driver::{Begin, Command, Driver},
+    keys::Keys,
     live::Live,
     push::{self, Outbox, Post, Schedule, Sender},
     store::{self, Due, Scope, Store, memory::Memory},
@@ -119,6 +120,7 @@ pub(crate) struct Inner {
     /// Rung when a delivery was written.
     pub(crate) outbox: Notify,
     post: Option<Arc<Post>>,
+    pub(crate) keys: Keys,
     live: Mutex<HashMap<TaskId, Weak<Live>>>,
     this: Weak<Inner>,
 }
@@ -324,6 +326,7 @@ impl Builder {
             stopping: CancellationToken::new(),
             outbox: Notify::new(),
             post: self.sender.map(|sender| Post::new(sender, self.schedule)),
+            keys: Keys::default(),
             live: Mutex::new(HashMap::new()),
             this: this.clone(),
         });
@@ -413,10 +416,8 @@ impl Inner {
     /// Hands a command to the driver of a task, which is started if there is none.
     pub(crate) async fn command(&self, live: &Arc<Live>, command: Command) -> Result<()> {
         if let Some(command) = live.command(command) {
-            let configs = self.store.configs(&live.scope, &live.id).await.map_err(unavailable)?.unwrap_or_default();
-            let configs = configs.into_iter().map(|(id, _)| id).collect();
             let this = self.this.upgrade().ok_or_else(closed)?;
-            this.start(live, Begin::Stored { attempt: 1, configs }, Some(command));
+            this.start(live, Begin::Stored, Some(command));
         }
         Ok(())
     }

@@ -59,12 +59,11 @@ fn before(now: chancery_core::Timestamp, age: Duration) -> chancery_core::Timest
 async fn take_over(engine: &Arc<Inner>, scope: Scope, id: &chancery_core::TaskId) -> store::Result<()> {
     let Some(stored) = engine.store.task(&scope, id).await? else { return Ok(()) };
     let Some(lease) = stored.lease.clone().filter(|lease| lease.holder != engine.holder) else { return Ok(()) };
-    let configs = engine.config_ids(&scope, id).await?;
     let live = engine.keep(&Live::load(engine, scope, &stored)?);
     tracing::info!(task = %id, attempt = lease.attempt, "taking over a task");
     let begin = match engine.options.on_restart {
-        OnRestart::Fail => Begin::Fail { configs },
-        OnRestart::Rerun => Begin::Rerun { attempt: lease.attempt + 1, configs },
+        OnRestart::Fail => Begin::Fail,
+        OnRestart::Rerun => Begin::Rerun { attempt: lease.attempt + 1 },
     };
     engine.start(&live, begin, None);
     Ok(())

@@ -12,7 +12,7 @@ use chancery_core::{
     Subscribe, Task, TaskId, TaskState, Timestamp,
 };
 use chancery_engine::{
-    Engine,
+    Engine, Failure, Outcome, Turn,
     clock::{Clock, ManualClock},
     push::{Notification, Schedule, Sender, Sent},
     store::{Memory, Store},
@@ -96,7 +96,7 @@ async fn settle(engine: &Engine) {
     while engine.deliver_due().await.unwrap() > 0 {}
 }
 
-/// V10-PUSH-001: each event of the task, from the first. Guarantee G7.
+/// Guarantee G7: each event of the task, from the first.
 #[tokio::test]
 async fn every_event_is_sent_in_order_with_the_task_as_it_stood_then() {
     let clock = clock();
@@ -245,6 +245,7 @@ async fn dead_letters_are_sent_again_on_demand_and_in_order() {
     assert!(engine.dead_letters(&anyone(), 10).await.unwrap().is_empty());
 }
 
+/// V10-PUSH-008.
 #[tokio::test]
 async fn a_deleted_config_hears_nothing_more() {
     let clock = clock();
@@ -283,6 +284,33 @@ async fn a_config_made_while_the_task_runs_hears_of_everything_after() {
         let heard: Vec<_> = receiver.seen().iter().filter(|seen| seen.task.id == task.id).map(place).collect();
         assert_eq!(heard, expected, "round {round}");
     }
+}
+
+/// V10-PUSH-001: when the config is there, so are its notifications, whatever the agent does next.
+#[tokio::test]
+async fn what_an_agent_does_right_after_a_config_was_made_is_notified() {
+    let clock = clock();
+    let receiver = Receiver::new(&clock, |_| Sent::Accepted);
+    let go = Arc::new(Notify::new());
+    let gate = go.clone();
+    let agent = move |turn: Turn| {
+        let gate = gate.clone();
+        async move {
+            gate.notified().await;
+            turn.status("Going on").await?;
+            Ok::<_, Failure>(Outcome::Completed)
+        }
+    };
+    let engine = Engine::new(card(), agent).clock(clock).sender(receiver.clone()).by_hand().start();
+    let mut request = SendMessage::new("go");
+    request.configuration.return_immediately = true;
+    let task = send(&engine, request).await;
+    engine.create_push_config(&anyone(), PushConfig::new("https://hook.example").for_task(task.id.clone())).await.unwrap();
+    go.notify_one();
+    let events = whole_log(&engine, &task.id).await;
+    assert_eq!(events.len(), 3);
+    settle(&engine).await;
+    assert_eq!(receiver.places(), [2, 3]);
 }
 
 /// Guarantee G7: what is owed is in the store with the event, and the next process sends it.
