@@ -288,6 +288,8 @@ impl Builder {
     }
 
     /// How long finished tasks are kept; 30 days when not said, `None` for ever.
+    ///
+    /// What webhooks are still owed of a task goes with it, so less than four days cuts their schedule short.
     #[must_use]
     pub fn retention(mut self, age: Option<Duration>) -> Self {
         self.options.retention = age;

@@ -496,3 +496,72 @@ async fn nothing_is_sent_without_a_sender_and_nothing_is_lost() {
     assert_eq!(receiver.places(), [1, 2, 3, 4]);
     assert_eq!(speaking.get_task(&anyone(), GetTask::new(task.id.clone())).await.unwrap(), task);
 }
+
+/// Says that it was reached, and never answers for one task.
+#[derive(Clone)]
+struct Stuck {
+    task: Arc<Mutex<Option<TaskId>>>,
+    reached: Arc<Notify>,
+    others: Arc<Mutex<Vec<Notification>>>,
+    arrived: Arc<Notify>,
+}
+
+#[async_trait]
+impl Sender for Stuck {
+    async fn send(&self, notification: &Notification) -> Sent {
+        let stuck = self.task.lock().unwrap().get_or_insert_with(|| notification.task.id.clone()) == &notification.task.id;
+        if stuck {
+            self.reached.notify_one();
+            std::future::pending::<()>().await;
+        }
+        self.others.lock().unwrap().push(notification.clone());
+        self.arrived.notify_one();
+        Sent::Accepted
+    }
+}
+
+fn stuck() -> Stuck {
+    Stuck { task: Arc::default(), reached: Arc::default(), others: Arc::default(), arrived: Arc::default() }
+}
+
+/// The engine's own worker: a receiver that does not answer holds up its own line and no other.
+#[tokio::test]
+async fn a_receiver_that_does_not_answer_delays_only_itself() {
+    let stuck = stuck();
+    let engine = Engine::new(card(), obedient).sender(stuck.clone()).start();
+    send(&engine, hooked("work hard")).await;
+    tokio::time::timeout(Duration::from_secs(10), stuck.reached.notified()).await.expect("nothing is sent");
+    for _ in 0..20 {
+        send(&engine, hooked("work hard")).await;
+    }
+    let others = async {
+        while stuck.others.lock().unwrap().len() < 80 {
+            stuck.arrived.notified().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), others).await.expect("the others wait");
+}
+
+/// Guarantee G7: whoever dies while it sends gives the delivery back when its lease ends, and not before.
+#[tokio::test]
+async fn a_delivery_of_a_process_that_died_is_sent_by_another_when_its_lease_ends() {
+    let clock = clock();
+    let store: Arc<dyn Store> = Arc::new(Memory::new());
+    let stuck = stuck();
+    let dying = engine(&clock, store.clone(), stuck.clone());
+    send(&dying, hooked("work hard")).await;
+    let sending = tokio::spawn({
+        let dying = dying.clone();
+        async move { dying.deliver_due().await }
+    });
+    tokio::time::timeout(Duration::from_secs(10), stuck.reached.notified()).await.expect("nothing is sent");
+    sending.abort();
+    let receiver = Receiver::new(&clock, |_| Sent::Accepted);
+    let next = engine(&clock, store, receiver.clone());
+    clock.advance(Duration::from_millis(59_999));
+    assert_eq!(next.deliver_due().await.unwrap(), 0);
+    clock.advance(Duration::from_millis(1));
+    settle(&next).await;
+    assert_eq!(receiver.places(), [1, 2, 3, 4]);
+    assert_eq!(receiver.seen()[0].attempt, 1, "the attempt had no end");
+}
