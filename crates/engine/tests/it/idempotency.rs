@@ -98,11 +98,20 @@ async fn many_identical_requests_at_once_make_one_task_and_one_turn() {
 }
 
 /// Guarantee G4 between processes: the store lets one through, and all answer alike.
-#[cfg(feature = "sqlite")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn identical_requests_to_several_engines_make_one_task() {
+    several(Arc::new(Memory::new())).await;
+}
+
+/// The same on SQLite.
+#[cfg(feature = "sqlite")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn identical_requests_to_several_engines_on_one_file_make_one_task() {
     let folder = crate::folder::Folder::new();
-    let store: Arc<dyn Store> = Arc::new(chancery_engine::store::Sqlite::open(folder.file("tasks.db")).await.unwrap());
+    several(Arc::new(chancery_engine::store::Sqlite::open(folder.file("tasks.db")).await.unwrap())).await;
+}
+
+async fn several(store: Arc<dyn Store>) {
     let turns = Arc::new(AtomicUsize::new(0));
     let engines: Vec<_> = (0..4).map(|_| counting(&turns).shared_store(store.clone()).start()).collect();
     let mut sending = tokio::task::JoinSet::new();
