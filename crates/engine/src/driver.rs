@@ -26,10 +26,11 @@ use crate::{
     agent::{Failure, Outcome, Running},
     clock,
     engine::Inner,
+    keys::{Held, Keyed},
     live::Live,
     log,
     state::{self, Entry},
-    store::{self, Commit, Delivery, Head, KeyAnswer, KeyRecord, Lease, Row},
+    store::{self, Commit, Delivery, Head, KeyAnswer, Lease, Row},
     turn::{self, Emitted, Shared, Turn},
 };
 
@@ -48,8 +49,8 @@ pub(crate) enum Command {
     Message(Box<Ask>),
     /// Cancel the task.
     Cancel(oneshot::Sender<Result<()>>),
-    /// Notify this webhook from now on.
-    Watch(PushConfigId),
+    /// Notify this webhook of everything that happens after the answer, and perhaps of a little more.
+    Watch(PushConfigId, oneshot::Sender<()>),
     /// Stop notifying this webhook.
     Unwatch(PushConfigId),
 }
@@ -58,7 +59,7 @@ pub(crate) enum Command {
 pub(crate) struct Ask {
     pub(crate) send: SendMessage,
     pub(crate) caller: Caller,
-    pub(crate) key: Option<KeyRecord>,
+    pub(crate) key: Option<Keyed>,
     pub(crate) wait: Wait,
     pub(crate) answer: oneshot::Sender<Result<Answer>>,
 }
@@ -87,11 +88,11 @@ pub(crate) enum Begin {
     /// With the first message of a new task.
     New(Box<Ask>),
     /// With a command for a stored task.
-    Stored { attempt: u32, configs: Vec<PushConfigId> },
+    Stored,
     /// With a turn that a dead process had begun.
-    Rerun { attempt: u32, configs: Vec<PushConfigId> },
+    Rerun { attempt: u32 },
     /// With the news that a dead process had begun a turn.
-    Fail { configs: Vec<PushConfigId> },
+    Fail,
 }
 
 /// The turn that is running.
@@ -103,7 +104,7 @@ struct Run {
     turn: Turn,
 }
 
-type CommitResult = (store::Result<()>, Commit, Vec<Entry>);
+type CommitResult = (store::Result<()>, Commit, Vec<Entry>, Option<Held>);
 
 pub(crate) struct Driver {
     engine: Arc<Inner>,
@@ -121,7 +122,10 @@ pub(crate) struct Driver {
     pending: Vec<Entry>,
     configs: Vec<PushConfigId>,
     new_configs: Vec<(PushConfigId, Bytes)>,
-    key: Option<KeyRecord>,
+    /// The key of the next commit, which has room for one.
+    key: Option<Keyed>,
+    /// Messages that wait for a commit that has room for their key.
+    deferred: VecDeque<Ask>,
     /// The message of a task that was not needed so far.
     unborn: Option<Box<Unborn>>,
     run: Option<Run>,
@@ -136,7 +140,7 @@ pub(crate) struct Driver {
 /// A new task before its first event: it comes to be when the agent says something, or takes its time.
 struct Unborn {
     send: SendMessage,
-    key: Option<KeyRecord>,
+    key: Option<Keyed>,
     wait: Wait,
     answer: oneshot::Sender<Result<Answer>>,
 }
@@ -181,6 +185,7 @@ impl Driver {
             configs: Vec::new(),
             new_configs: Vec::new(),
             key: None,
+            deferred: VecDeque::new(),
             unborn: None,
             run: None,
             attempt: 1,
@@ -194,6 +199,14 @@ impl Driver {
         let tracker = engine.drivers.clone();
         tracker.spawn(tracing::Instrument::instrument(
             Box::pin(async move {
+                // Read when commands have their way to the driver already: a webhook made meanwhile is seen here
+                // or comes as a command.
+                if !matches!(begin, Begin::New(_)) {
+                    match driver.engine.config_ids(&driver.live.scope, &driver.live.id).await {
+                        Ok(configs) => driver.configs = configs,
+                        Err(error) => return driver.give_up(crate::engine::unavailable(error)),
+                    }
+                }
                 driver.begin(begin);
                 driver.drive().await;
             }),
@@ -204,13 +217,12 @@ impl Driver {
     fn begin(&mut self, begin: Begin) {
         match begin {
             Begin::New(ask) => self.new_task(*ask),
-            Begin::Stored { attempt, configs } => (self.attempt, self.configs) = (attempt, configs),
-            Begin::Rerun { attempt, configs } => {
-                (self.attempt, self.configs) = (attempt, configs);
+            Begin::Stored => {}
+            Begin::Rerun { attempt } => {
+                self.attempt = attempt;
                 self.rerun();
             }
-            Begin::Fail { configs } => {
-                self.configs = configs;
+            Begin::Fail => {
                 let words = Message::agent("The server was restarted while the agent was working; the task was not finished.");
                 self.put_status(TaskState::Failed, Some(words));
             }
@@ -223,6 +235,12 @@ impl Driver {
         let mut limit = std::pin::pin!(tokio::time::sleep(overrun.unwrap_or(Duration::MAX / 4)));
         loop {
             self.start_commit();
+            if self.key.is_none()
+                && let Some(ask) = self.deferred.pop_front()
+            {
+                self.take_message(ask);
+                continue;
+            }
             if self.is_idle() {
                 if self.retire() {
                     return;
@@ -319,10 +337,12 @@ impl Driver {
         match command {
             Command::Message(ask) => self.message(*ask),
             Command::Cancel(answer) => self.cancel(answer),
-            Command::Watch(config) => {
+            Command::Watch(config, taken) => {
                 if !self.configs.contains(&config) {
                     self.configs.push(config);
                 }
+                // Whoever asked may have gone away; the webhook stays.
+                let _ = taken.send(());
             }
             Command::Unwatch(config) => self.configs.retain(|known| *known != config),
         }
@@ -358,8 +378,16 @@ impl Driver {
 
     /// A message for a task that exists.
     fn message(&mut self, ask: Ask) {
-        let Ask { send, caller, key, wait, answer } = ask;
         self.be_born();
+        if !self.deferred.is_empty() || (ask.key.is_some() && self.key.is_some()) {
+            self.deferred.push_back(ask);
+        } else {
+            self.take_message(ask);
+        }
+    }
+
+    fn take_message(&mut self, ask: Ask) {
+        let Ask { send, caller, key, wait, answer } = ask;
         if self.state.is_terminal() {
             let error = Error::new(ErrorKind::UnsupportedOperation, "Task is in a terminal state and takes no further messages")
                 .with("taskId", self.live.id.as_str())
@@ -372,7 +400,8 @@ impl Driver {
         // A running task keeps its state; a waiting one goes on.
         let state = if self.run.is_some() && !self.state.is_interrupted() { self.state } else { TaskState::Working };
         let update = StatusUpdate::new(self.live.id.clone(), self.context.clone(), TaskStatus::new(state).at(now));
-        if self.key.is_none() {
+        // A message without a key leaves that of another alone; two with keys do not meet here.
+        if key.is_some() {
             self.key = key;
         }
         self.put(Entry::with_message(update, message.clone()));
@@ -497,13 +526,14 @@ impl Driver {
         let Unborn { key, answer: waiting, .. } = *unborn;
         match key {
             None => drop(waiting.send(Ok(Answer::Message(Box::new(message))))),
-            Some(mut record) => {
+            Some(Keyed { mut record, held }) => {
                 let (engine, scope) = (self.engine.clone(), self.live.scope.clone());
                 record.answer = KeyAnswer::Message(serde_json::to_vec(&message).unwrap_or_default().into());
                 let store = async move {
                     let stored = engine.store.put_key(&scope, record, engine.now()).await;
                     let answer = stored.map(|()| Answer::Message(Box::new(message))).map_err(crate::engine::unavailable);
                     drop(waiting.send(answer));
+                    drop(held);
                 };
                 self.engine.drivers.spawn(store);
             }
@@ -586,7 +616,8 @@ impl Driver {
         });
         commit.snapshot = self.snapshot(&entries);
         commit.configs = std::mem::take(&mut self.new_configs);
-        commit.key = self.key.take();
+        let (key, held) = self.key.take().map(|key| (key.record, key.held)).unzip();
+        commit.key = key;
         let mut seq = expected;
         for _ in &entries {
             seq = seq.next();
@@ -595,7 +626,7 @@ impl Driver {
         let (engine, live) = (self.engine.clone(), self.live.clone());
         self.commit = Some(Box::pin(async move {
             let result = write(&engine, &live, &commit).await;
-            (result, commit, entries)
+            (result, commit, entries, held)
         }));
     }
 
@@ -611,13 +642,15 @@ impl Driver {
         Some(log::write_snapshot(&task))
     }
 
-    async fn committed(&mut self, (result, commit, entries): CommitResult) {
+    async fn committed(&mut self, (result, commit, entries, held): CommitResult) {
         let published = match result {
             Ok(()) => self.live.publish(entries),
             Err(store::Error::Conflict(_)) => Err(self.lost()),
             Err(error @ store::Error::KeyTaken) => Err(Error::from(ErrorKind::Unavailable).caused_by(error)),
             Err(error) => Err(crate::engine::unavailable(error)),
         };
+        // Whoever waits for the key sees what was published.
+        drop(held);
         if let Err(error) = published {
             tracing::error!(%error, "the task cannot be committed");
             self.give_up(error);
@@ -659,6 +692,9 @@ impl Driver {
         let (kind, words) = (error.kind(), error.message().to_owned());
         for answer in self.canceling.drain(..) {
             drop(answer.send(Err(Error::new(kind, words.clone()))));
+        }
+        for ask in self.deferred.drain(..) {
+            drop(ask.answer.send(Err(Error::new(kind, words.clone()))));
         }
         // Whoever began the task hears the cause too: a key that was taken is answered by the other request.
         let mut first = Some(error);

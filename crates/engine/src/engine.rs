@@ -15,9 +15,10 @@ use crate::{
     agent::{Agent, AnyAgent},
     clock::{self, Clock, SystemClock},
     driver::{Begin, Command, Driver},
+    keys::Keys,
     live::Live,
-    push::{self, Outbox, Schedule, Sender},
-    store::{self, Scope, Store, memory::Memory},
+    push::{self, Outbox, Post, Schedule, Sender},
+    store::{self, Due, Scope, Store, memory::Memory},
 };
 
 /// Runs an agent and keeps its tasks.
@@ -65,6 +66,7 @@ pub struct Builder {
     clock: Arc<dyn Clock>,
     sender: Option<Arc<dyn Sender>>,
     schedule: Schedule,
+    by_hand: bool,
     options: Options,
 }
 
@@ -117,6 +119,8 @@ pub(crate) struct Inner {
     pub(crate) stopping: CancellationToken,
     /// Rung when a delivery was written.
     pub(crate) outbox: Notify,
+    post: Option<Arc<Post>>,
+    pub(crate) keys: Keys,
     live: Mutex<HashMap<TaskId, Weak<Live>>>,
     this: Weak<Inner>,
 }
@@ -134,6 +138,7 @@ impl Engine {
             clock: Arc::new(SystemClock),
             sender: None,
             schedule: Schedule::default(),
+            by_hand: false,
             options: Options::default(),
         }
     }
@@ -154,6 +159,49 @@ impl Engine {
         if !ended && let Err(error) = self.inner.store.renew(&self.inner.holder, self.inner.now()).await {
             tracing::warn!(%error, "the leases could not be handed back");
         }
+    }
+
+    /// Sends the notifications that are due now, of each task and webhook at most one, and says how many
+    /// were tried. The engine does this by itself unless it was told not to.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub async fn deliver_due(&self) -> Result<usize> {
+        match self.inner.deliverer() {
+            Some(outbox) => outbox.round().await.map_err(unavailable),
+            None => Ok(0),
+        }
+    }
+
+    /// Looks after the store once: says that this process is alive, takes over the tasks of those that
+    /// died, and forgets what is old. The engine does this by itself unless it was told not to.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub async fn look_after(&self) -> Result<()> {
+        crate::recover::round(&self.inner).await.map_err(unavailable)
+    }
+
+    /// The caller's notifications that nobody tries to deliver any more, oldest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn dead_letters(&self, caller: &Caller, limit: usize) -> Result<Vec<Due>> {
+        self.inner.store.dead(&self.inner.scope(caller), limit).await.map_err(unavailable)
+    }
+
+    /// Tries the dead notifications of a task again, from the beginning of the schedule, and says how
+    /// many there were.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TaskNotFound`] when the caller has no such task.
+    pub async fn redeliver(&self, caller: &Caller, task: &TaskId) -> Result<usize> {
+        let scope = self.inner.scope(caller);
+        let known = self.inner.store.configs(&scope, task).await.map_err(unavailable)?;
+        known.ok_or_else(|| Error::task_not_found(task.as_str()))?;
+        let revived = self.inner.store.revive(&scope, task, self.inner.now()).await.map_err(unavailable)?;
+        self.inner.outbox.notify_one();
+        Ok(revived)
     }
 
     /// Waits until no task is live.
@@ -240,6 +288,8 @@ impl Builder {
     }
 
     /// How long finished tasks are kept; 30 days when not said, `None` for ever.
+    ///
+    /// What webhooks are still owed of a task goes with it, so less than four days cuts their schedule short.
     #[must_use]
     pub fn retention(mut self, age: Option<Duration>) -> Self {
         self.options.retention = age;
@@ -250,6 +300,14 @@ impl Builder {
     #[must_use]
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Leaves it to the caller when notifications are sent and the store is looked after: nothing of
+    /// that happens by itself, only in [`Engine::deliver_due`] and [`Engine::look_after`].
+    #[must_use]
+    pub fn by_hand(mut self) -> Self {
+        self.by_hand = true;
         self
     }
 
@@ -269,12 +327,16 @@ impl Builder {
             drivers: TaskTracker::new(),
             stopping: CancellationToken::new(),
             outbox: Notify::new(),
+            post: self.sender.map(|sender| Post::new(sender, self.schedule)),
+            keys: Keys::default(),
             live: Mutex::new(HashMap::new()),
             this: this.clone(),
         });
-        inner.drivers.spawn(crate::recover::watch(inner.clone()));
-        if let Some(sender) = self.sender {
-            inner.drivers.spawn(Outbox::new(inner.clone(), sender, self.schedule).work());
+        if !self.by_hand {
+            inner.drivers.spawn(crate::recover::watch(inner.clone()));
+            if let Some(outbox) = inner.deliverer() {
+                inner.drivers.spawn(outbox.work());
+            }
         }
         let guard = Some(Arc::new(Guard(inner.stopping.clone())));
         Engine { inner, _guard: guard }
@@ -288,6 +350,10 @@ impl Inner {
             // Only reached while the engine is being dropped, when nobody calls any more.
             None => Arc::new(crate::service::Closed),
         }
+    }
+
+    fn deliverer(&self) -> Option<Outbox> {
+        Some(Outbox::new(self.this.upgrade()?, self.post.clone()?))
     }
 
     /// Now, as finely as it is written: what is seen is then what is stored.
@@ -352,10 +418,8 @@ impl Inner {
     /// Hands a command to the driver of a task, which is started if there is none.
     pub(crate) async fn command(&self, live: &Arc<Live>, command: Command) -> Result<()> {
         if let Some(command) = live.command(command) {
-            let configs = self.store.configs(&live.scope, &live.id).await.map_err(unavailable)?.unwrap_or_default();
-            let configs = configs.into_iter().map(|(id, _)| id).collect();
             let this = self.this.upgrade().ok_or_else(closed)?;
-            this.start(live, Begin::Stored { attempt: 1, configs }, Some(command));
+            this.start(live, Begin::Stored, Some(command));
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ pub mod clock;
 mod driver;
 mod engine;
 mod feed;
+mod keys;
 mod live;
 mod log;
 pub mod push;

@@ -11,6 +11,8 @@ use crate::{
 
 /// How many tasks are taken over or forgotten at once.
 const BATCH: usize = 100;
+/// How many batches are forgotten in one look: enough to keep up, and the next heartbeat is in time.
+const PURGES: usize = 20;
 
 /// Runs until the engine stops. Looks at once, and then at every heartbeat.
 pub(crate) async fn watch(engine: Arc<Inner>) {
@@ -39,9 +41,12 @@ pub(crate) async fn round(engine: &Arc<Inner>) -> store::Result<()> {
             take_over(engine, scope, &id).await?;
         }
     }
-    if let Some(age) = engine.options.retention {
-        let before = before(now, age);
-        engine.store.purge(before, now, BATCH).await?;
+    // Without an end for tasks there is still one for idempotency keys.
+    let before = engine.options.retention.map_or(chancery_core::Timestamp::MIN, |age| before(now, age));
+    for _ in 0..PURGES {
+        if engine.store.purge(before, now, BATCH).await? < BATCH {
+            break;
+        }
     }
     Ok(())
 }
@@ -54,12 +59,11 @@ fn before(now: chancery_core::Timestamp, age: Duration) -> chancery_core::Timest
 async fn take_over(engine: &Arc<Inner>, scope: Scope, id: &chancery_core::TaskId) -> store::Result<()> {
     let Some(stored) = engine.store.task(&scope, id).await? else { return Ok(()) };
     let Some(lease) = stored.lease.clone().filter(|lease| lease.holder != engine.holder) else { return Ok(()) };
-    let configs = engine.config_ids(&scope, id).await?;
     let live = engine.keep(&Live::load(engine, scope, &stored)?);
     tracing::info!(task = %id, attempt = lease.attempt, "taking over a task");
     let begin = match engine.options.on_restart {
-        OnRestart::Fail => Begin::Fail { configs },
-        OnRestart::Rerun => Begin::Rerun { attempt: lease.attempt + 1, configs },
+        OnRestart::Fail => Begin::Fail,
+        OnRestart::Rerun => Begin::Rerun { attempt: lease.attempt + 1 },
     };
     engine.start(&live, begin, None);
     Ok(())

@@ -1,10 +1,6 @@
 //! The eleven operations over an agent: who may, what is legal, who waits for what.
 
-use std::{
-    hash::{DefaultHasher, Hash, Hasher},
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use chancery_core::{
@@ -19,6 +15,7 @@ use crate::{
     driver::{Answer, Ask, Begin, Command, Wait},
     engine::{Engine, shown, unavailable},
     feed,
+    keys::Keyed,
     live::Live,
     log, push,
     store::{self, Filter, KeyAnswer, KeyRecord, Scope},
@@ -26,6 +23,8 @@ use crate::{
 
 /// How long the answer to an idempotency key is kept.
 const KEY_LIFE: Duration = Duration::from_secs(24 * 3_600);
+/// How long a repeated request waits at the most before it looks whether the task is still worked on.
+const DRIVER_LOOK: Duration = Duration::from_secs(1);
 /// How many webhooks a task may have.
 const CONFIGS_PER_TASK: usize = 10;
 
@@ -138,7 +137,11 @@ impl Operations for Engine {
         }
         if let Some(live) = self.inner.live(&scope, &config.task_id) {
             // Without a driver nothing happens to the task; the next driver reads the configs itself.
-            drop(live.command(Command::Watch(config.id.clone())));
+            let (taken, watched) = oneshot::channel();
+            if live.command(Command::Watch(config.id.clone(), taken)).is_none() {
+                // A driver that ends before it answers has nothing more to tell anybody.
+                drop(watched.await);
+            }
         }
         Ok(config)
     }
@@ -197,12 +200,19 @@ impl Engine {
         }
         let scope = self.inner.scope(caller);
         let key = match &caller.idempotency_key {
-            Some(key) => match self.replay(&scope, key, &request).await? {
-                Replay::Answer(sent) => return Ok(sent),
-                Replay::Fresh(record) => Some(record),
-            },
+            Some(key) => {
+                let held = self.inner.keys.hold(&scope, key).await;
+                match self.replay(&scope, key, &request).await? {
+                    Replay::Answer(sent) => {
+                        drop(held);
+                        return Ok(awaited(sent, wait).await);
+                    }
+                    Replay::Fresh(record) => Some(Keyed { record, held }),
+                }
+            }
             None => None,
         };
+        let digest = key.as_ref().map(|key| key.record.digest);
         let existing = match &request.message.task_id {
             Some(id) => match self.inner.find(&scope, id).await {
                 Err(error) if error.kind() == ErrorKind::TaskNotFound && request.create_missing => None,
@@ -225,9 +235,9 @@ impl Engine {
             None => {
                 let id = request.message.task_id.take().unwrap_or_else(TaskId::generate);
                 request.message.context_id.get_or_insert_with(ContextId::generate);
-                let key = key.map(|mut record| {
-                    record.answer = KeyAnswer::Task(id.clone());
-                    record
+                let key = key.map(|mut key| {
+                    key.record.answer = KeyAnswer::Task(id.clone());
+                    key
                 });
                 let live = self.inner.keep(&Live::new(&self.inner, scope.clone(), id));
                 let ask = Ask { send: request, caller: caller.clone(), key, wait, answer };
@@ -238,17 +248,21 @@ impl Engine {
         match answered.await.map_err(|_| gone())? {
             Ok(Answer::Message(message)) => Ok(Sent::Message(message)),
             Ok(Answer::Task(seq)) => Ok(Sent::Task(live, seq)),
-            Err(error) => self.lost_race(&scope, caller, error).await,
+            Err(error) => Ok(awaited(self.lost_race(&scope, caller, digest, error).await?, wait).await),
         }
     }
 
     /// Two requests with one key at the same moment: the store let one through; the other answers alike.
-    async fn lost_race(&self, scope: &Scope, caller: &Caller, error: Error) -> Result<Sent> {
+    async fn lost_race(&self, scope: &Scope, caller: &Caller, digest: Option<u64>, error: Error) -> Result<Sent> {
         let taken = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<store::Error>());
         match (&caller.idempotency_key, taken) {
             (Some(key), Some(store::Error::KeyTaken)) => {
                 let record = self.inner.store.key(scope, key, self.inner.now()).await.map_err(unavailable)?;
-                self.answer_of(scope, record.ok_or(error)?).await
+                let record = record.ok_or(error)?;
+                if Some(record.digest) != digest {
+                    return Err(key_reused());
+                }
+                self.answer_of(scope, record).await
             }
             _ => Err(error),
         }
@@ -258,10 +272,7 @@ impl Engine {
         let digest = digest(request);
         let now = self.inner.now();
         match self.inner.store.key(scope, key, now).await.map_err(unavailable)? {
-            Some(record) if record.digest != digest => {
-                Err(Error::new(ErrorKind::InvalidParams, "The idempotency key was used for another request")
-                    .violation("Idempotency-Key", "must be new"))
-            }
+            Some(record) if record.digest != digest => Err(key_reused()),
             Some(record) => self.answer_of(scope, record).await.map(Replay::Answer),
             None => {
                 let until = clock::after(now, KEY_LIFE);
@@ -352,11 +363,26 @@ fn trimmed(mut task: Task, history: Option<i32>) -> Task {
     task
 }
 
-/// The same request gives the same digest; ids that the sender made anew for a retry do not count.
+/// What a request led to that was made before: one that waits for the end does so again.
+async fn awaited(sent: Sent, wait: Wait) -> Sent {
+    if let (Sent::Task(live, _), Wait::Done) = (&sent, wait) {
+        let mut wake = live.wake();
+        while live.has_driver() && !live.read(|task| task.status.state.is_terminal() || task.status.state.is_interrupted()) {
+            // A driver that gives up rings no bell, so it is looked for now and then.
+            drop(tokio::time::timeout(DRIVER_LOOK, wake.changed()).await);
+        }
+    }
+    sent
+}
+
+/// The same request gives the same digest, in every release: it outlives the process (FNV-1a).
 fn digest(request: &SendMessage) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    serde_json::to_vec(request).unwrap_or_default().hash(&mut hasher);
-    hasher.finish()
+    let bytes = serde_json::to_vec(request).unwrap_or_default();
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+fn key_reused() -> Error {
+    Error::new(ErrorKind::InvalidParams, "The idempotency key was used for another request").violation("Idempotency-Key", "must be new")
 }
 
 /// A place in the list, opaque to callers: the status time and id of the last task they saw.

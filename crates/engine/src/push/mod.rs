@@ -8,6 +8,7 @@ use chancery_core::{BoxError, Bytes, Event, PushConfig, PushConfigId, PushRecord
 use serde::{Deserialize, Serialize};
 
 pub use outbox::Outbox;
+pub(crate) use outbox::Post;
 pub use retry::Schedule;
 
 use crate::store;

@@ -13,9 +13,12 @@
 mod crash;
 #[cfg(feature = "sqlite")]
 mod folder;
+mod idempotency;
 #[cfg(feature = "sqlite")]
 mod model;
 mod operations;
+mod push;
+mod retention;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;

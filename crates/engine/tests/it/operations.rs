@@ -99,6 +99,12 @@ async fn collect(mut stream: EventStream) -> Vec<(Seq, Event)> {
     events
 }
 
+/// Everything that happened to a task so far.
+pub async fn whole_log(engine: &Engine, id: &TaskId) -> Vec<(Seq, Event)> {
+    let caller = anyone().resume_after(Seq::START);
+    all(engine.subscribe(&caller, Subscribe::new(id.clone())).await.unwrap()).await
+}
+
 fn states(events: &[(Seq, Event)]) -> Vec<TaskState> {
     events.iter().filter_map(|(_, event)| event.state()).collect()
 }

@@ -1,0 +1,88 @@
+//! Of the requests with one idempotency key, only one is under way at a time: the others wait until its
+//! answer is stored and give the same, and the agent is asked once. Between processes the store decides.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use tokio::sync::OwnedMutexGuard;
+
+use crate::store::{KeyRecord, Scope};
+
+type Name = (Scope, String);
+type Gates = HashMap<Name, Weak<tokio::sync::Mutex<()>>>;
+
+/// The keys that are under way.
+#[derive(Clone, Default)]
+pub(crate) struct Keys(Arc<Mutex<Gates>>);
+
+/// A key that nobody else has until this is dropped.
+pub(crate) struct Held {
+    keys: Keys,
+    name: Name,
+    guard: Option<OwnedMutexGuard<()>>,
+}
+
+/// What is to be stored under a key that is held.
+pub(crate) struct Keyed {
+    pub(crate) record: KeyRecord,
+    pub(crate) held: Held,
+}
+
+impl Keys {
+    /// Waits until nobody else has the key.
+    pub(crate) async fn hold(&self, scope: &Scope, key: &str) -> Held {
+        let name = (scope.clone(), key.to_owned());
+        let mut held = Held { keys: self.clone(), name: name.clone(), guard: None };
+        let gate = {
+            let mut gates = self.lock();
+            gates.get(&name).and_then(Weak::upgrade).unwrap_or_else(|| {
+                let gate = Arc::new(tokio::sync::Mutex::new(()));
+                gates.insert(name, Arc::downgrade(&gate));
+                gate
+            })
+        };
+        held.guard = Some(gate.lock_owned().await);
+        held
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Gates> {
+        // The map holds no invariant that a panic could break.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.guard = None;
+        let mut gates = self.keys.lock();
+        if gates.get(&self.name).is_some_and(|gate| gate.strong_count() == 0) {
+            gates.remove(&self.name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_key_is_held_by_one_and_forgotten_by_all() {
+        let keys = Keys::default();
+        let scope = Scope::new("agent", "ada");
+        let first = keys.hold(&scope, "k").await;
+        let other = keys.hold(&Scope::new("agent", "bob"), "k").await;
+        let (waiting, again) = (keys.clone(), scope.clone());
+        let second = tokio::spawn(async move { drop(waiting.hold(&again, "k").await) });
+        let (leaving, again) = (keys.clone(), scope.clone());
+        let third = tokio::spawn(async move { drop(leaving.hold(&again, "k").await) });
+        tokio::task::yield_now().await;
+        assert!(!second.is_finished());
+        third.abort();
+        drop((first, other));
+        second.await.unwrap();
+        assert!(third.await.is_err());
+        assert!(keys.lock().is_empty());
+    }
+}
