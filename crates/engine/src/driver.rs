@@ -99,7 +99,7 @@ pub(crate) enum Begin {
 struct Run {
     agent: Running,
     emitted: mpsc::Receiver<Emitted>,
-    inbox: mpsc::UnboundedSender<Message>,
+    inbox: mpsc::UnboundedSender<Box<Message>>,
     cancel: CancellationToken,
     turn: Turn,
 }
@@ -158,6 +158,8 @@ enum Happened {
     Ended(Box<Result<Outcome, Failure>>),
     Panicked,
     Said(Emitted),
+    /// Nobody has anything more to say for now: what was said can be committed.
+    Paused,
     Asked(Option<Command>),
     TookTime,
     Overran,
@@ -234,7 +236,6 @@ impl Driver {
         let mut patience = std::pin::pin!(tokio::time::sleep(self.engine.options.task_after));
         let mut limit = std::pin::pin!(tokio::time::sleep(overrun.unwrap_or(Duration::MAX / 4)));
         loop {
-            self.start_commit();
             if self.key.is_none()
                 && let Some(ask) = self.deferred.pop_front()
             {
@@ -253,6 +254,7 @@ impl Driver {
                 let commands = &mut self.commands;
                 let roomy = self.pending.len() < COMMIT_EVENTS;
                 let unborn = self.unborn.is_some();
+                let uncommitted = commit.is_none() && !self.pending.is_empty();
                 std::future::poll_fn(|cx| {
                     // What the agent has said comes before that it is done, and both before new asks: a turn
                     // that never waits is then one commit.
@@ -275,6 +277,9 @@ impl Driver {
                             return Poll::Ready(Happened::Overran);
                         }
                     }
+                    if uncommitted {
+                        return Poll::Ready(Happened::Paused);
+                    }
                     if let Some(future) = commit
                         && let Poll::Ready(result) = future.as_mut().poll(cx)
                     {
@@ -291,6 +296,7 @@ impl Driver {
             match happened {
                 Happened::Committed(result) => self.committed(*result).await,
                 Happened::Said(emitted) => self.said(emitted),
+                Happened::Paused => self.start_commit(),
                 Happened::Ended(outcome) => self.ended(*outcome),
                 Happened::Panicked => {
                     tracing::error!("the agent panicked");
@@ -407,7 +413,7 @@ impl Driver {
         self.put(Entry::with_message(update, message.clone()));
         self.waiting.push(Waiting { seq: self.seq, wait, answer });
         match &self.run {
-            Some(run) if run.inbox.send(message.clone()).is_ok() => {}
+            Some(run) if run.inbox.send(Box::new(message.clone())).is_ok() => {}
             _ => self.queue.push_back((message, caller, send)),
         }
         self.next_turn();

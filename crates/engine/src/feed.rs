@@ -70,7 +70,8 @@ impl Cursor {
                     return Some(Err(error));
                 }
                 Ok(events) if events.is_empty() => {
-                    if self.wake.changed().await.is_err() {
+                    // Who comes back after the last event of a finished task has heard everything.
+                    if self.live.is_over(self.after) || self.wake.changed().await.is_err() {
                         return None;
                     }
                 }

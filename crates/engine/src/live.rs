@@ -74,7 +74,7 @@ impl Live {
         }
         let surplus = committed.ring.len().saturating_sub(RING_EVENTS);
         committed.ring.drain(..surplus);
-        drop(committed);
+        // Still under the lock: a task and its place are one moment, or a reader hears an event twice.
         self.seq.send_replace(seq);
         Ok(())
     }
@@ -110,6 +110,12 @@ impl Live {
     pub(crate) fn snapshot(&self) -> (Seq, Task) {
         let committed = self.lock();
         (*self.seq.borrow(), committed.task.clone())
+    }
+
+    /// Whether the task is finished, and a cursor is behind its last event.
+    pub(crate) fn is_over(&self, after: Seq) -> bool {
+        let committed = self.lock();
+        *self.seq.borrow() <= after && committed.task.status.state.is_terminal()
     }
 
     /// Events after a cursor, from the ring; `None` when the ring does not reach back that far.

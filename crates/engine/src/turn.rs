@@ -30,7 +30,7 @@ pub(crate) struct Shared {
     pub(crate) accepted_output_modes: Vec<String>,
     pub(crate) attempt: u32,
     pub(crate) emit: mpsc::Sender<Emitted>,
-    pub(crate) inbox: Mutex<mpsc::UnboundedReceiver<Message>>,
+    pub(crate) inbox: Mutex<mpsc::UnboundedReceiver<Box<Message>>>,
     pub(crate) cancel: CancellationToken,
     pub(crate) operations: Arc<dyn Operations>,
 }
@@ -38,21 +38,24 @@ pub(crate) struct Shared {
 /// What an agent says before its turn is done.
 pub(crate) enum Emitted {
     /// A status, with the words for it.
-    Status(TaskState, Option<Box<Message>>, Object),
+    Status(Box<StatusUpdate>),
     /// An artifact or a chunk of one.
     Artifact(Box<ArtifactUpdate>),
 }
 
 impl Emitted {
+    fn status(status: TaskStatus) -> Self {
+        Self::Status(Box::new(StatusUpdate::new("", "", status)))
+    }
+
     /// The event, once the task and the time are known.
     pub(crate) fn into_event(self, task: &TaskId, context: &ContextId, now: chancery_core::Timestamp) -> Event {
         match self {
-            Self::Status(state, message, metadata) => {
-                let mut status = TaskStatus::new(state).at(now);
-                status.message = message.map(|message| addressed(*message, task, context));
-                let mut update = StatusUpdate::new(task.clone(), context.clone(), status);
-                update.metadata = metadata;
-                update.into()
+            Self::Status(mut update) => {
+                (update.task_id, update.context_id) = (task.clone(), context.clone());
+                update.status.timestamp = Some(now);
+                update.status.message = update.status.message.map(|message| addressed(message, task, context));
+                Event::Status(update)
             }
             Self::Artifact(mut update) => {
                 (update.task_id, update.context_id) = (task.clone(), context.clone());
@@ -163,7 +166,7 @@ impl Turn {
     /// # Errors
     /// When the task is over: canceled, or taken over by another process.
     pub async fn status(&self, words: impl Into<Part>) -> Result<(), Failure> {
-        self.emit(Emitted::Status(TaskState::Working, Some(Box::new(Message::agent(words))), Object::new())).await
+        self.emit(Emitted::status(TaskStatus::new(TaskState::Working).message(Message::agent(words)))).await
     }
 
     /// Says how far the work is, from 0 to 1, under the metadata key `progress`.
@@ -171,8 +174,9 @@ impl Turn {
     /// # Errors
     /// As [`status`](Self::status).
     pub async fn progress(&self, done: f64) -> Result<(), Failure> {
-        let metadata = Object::from_iter([("progress".to_owned(), done.clamp(0.0, 1.0).into())]);
-        self.emit(Emitted::Status(TaskState::Working, None, metadata)).await
+        let mut update = StatusUpdate::new("", "", TaskState::Working);
+        update.metadata.insert("progress".to_owned(), done.clamp(0.0, 1.0).into());
+        self.emit(Emitted::Status(Box::new(update))).await
     }
 
     /// Begins an artifact that is written in pieces.
@@ -192,7 +196,7 @@ impl Turn {
 
     /// The next message that the client sends to this task while the turn is running.
     pub async fn next_message(&self) -> Option<Message> {
-        self.shared.inbox.lock().await.recv().await
+        self.shared.inbox.lock().await.recv().await.map(|message| *message)
     }
 
     /// Asks a question and waits for the answer, within the turn.
@@ -212,7 +216,7 @@ impl Turn {
     }
 
     async fn interrupt(&self, state: TaskState, message: Message) -> Result<Message, Failure> {
-        self.emit(Emitted::Status(state, Some(Box::new(message)), Object::new())).await?;
+        self.emit(Emitted::status(TaskStatus::new(state).message(message))).await?;
         self.next_message().await.ok_or_else(gone)
     }
 
@@ -220,7 +224,7 @@ impl Turn {
     pub(crate) fn unread(&self) -> Vec<Message> {
         // Whoever still waits for a message holds the lock, and has taken everything there was.
         let Ok(mut inbox) = self.shared.inbox.try_lock() else { return Vec::new() };
-        std::iter::from_fn(|| inbox.try_recv().ok()).collect()
+        std::iter::from_fn(|| inbox.try_recv().ok().map(|message| *message)).collect()
     }
 
     async fn emit(&self, emitted: Emitted) -> Result<(), Failure> {

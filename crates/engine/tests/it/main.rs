@@ -9,8 +9,10 @@
     reason = "a test fails by panicking and says why"
 )]
 
+mod counting;
 #[cfg(feature = "sqlite")]
 mod crash;
+mod fanout;
 #[cfg(feature = "sqlite")]
 mod folder;
 mod idempotency;

@@ -1,0 +1,309 @@
+//! What the engine costs: per chunk of a long task, per short task against the bare writing of the
+//! same rows, and in memory. Every bound is a ratio or a size; the table says whether it holds.
+//!
+//! `cargo bench -p chancery-engine --bench engine`
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark prints, and fails by panicking")]
+#![allow(clippy::cast_precision_loss, reason = "counts of a few seconds")]
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use chancery_core::{Artifact, Caller, Card, ListTasks, Operations, SendMessage, SendReply, Seq, Task, TaskId, TaskState};
+use chancery_engine::{
+    Engine, Failure, Outcome, Turn,
+    store::{Memory, Scope, Sqlite, Store},
+};
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinSet,
+};
+
+const CALLERS: u64 = 64;
+/// How long each throughput is measured, and how often.
+const SPAN: Duration = Duration::from_secs(4);
+const ROUNDS: usize = 3;
+const FINISHED: u64 = 100_000;
+const WAITING: u64 = 10_000;
+
+fn main() {
+    // Memory is measured in processes of their own: what a process once had, it does not give back.
+    let arguments: Vec<String> = std::env::args().collect();
+    let part = arguments.iter().position(|argument| argument == "--part").map(|place| arguments[place + 1].as_str());
+    let folder = std::env::temp_dir().join(format!("chancery-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
+    match part {
+        Some("finished") => runtime.block_on(finished(&folder)),
+        Some("waiting") => runtime.block_on(waiting(&folder, "ask")),
+        Some("in-turn") => runtime.block_on(waiting(&folder, "converse")),
+        // For a profiler.
+        Some("short-memory") => println!("{:?}", runtime.block_on(async { measure(Arc::new(engine(Arc::new(Memory::new())))).await })),
+        Some("short-sqlite") => runtime.block_on(async {
+            let store = Sqlite::open(folder.join("short.db")).await.unwrap();
+            println!("{:?}", measure(Arc::new(engine(Arc::new(store)))).await);
+        }),
+        _ => {
+            println!("| | measured | bound | |\n|---|---|---|---|");
+            runtime.block_on(async {
+                chunks(&folder).await;
+                throughput(&folder).await;
+            });
+            memory();
+        }
+    }
+    drop(runtime);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// One line of the table.
+fn line(what: &str, measured: &str, bound: &str, holds: bool) {
+    println!("| {what} | {measured} | {bound} | {} |", if holds { "holds" } else { "MISSED" });
+}
+
+/// The agent of every part; the first word says what it does.
+async fn agent(turn: Turn) -> Result<Outcome, Failure> {
+    let (verb, rest) = turn.text().split_once(' ').unwrap_or((turn.text(), ""));
+    match verb {
+        "chunks" => {
+            let mut artifact = turn.artifact("numbers");
+            for _ in 0..rest.parse::<u32>()? {
+                artifact.push("One line of a longer text, about as long as lines are.").await?;
+                // Lets the driver commit: an agent that never waits has many chunks in one commit.
+                tokio::task::yield_now().await;
+            }
+            artifact.finish().await?;
+            Ok(Outcome::Completed)
+        }
+        "ask" => {
+            turn.status("Looking at the plan of the harbour").await?;
+            Ok(Outcome::ask("Which quay?"))
+        }
+        "converse" => {
+            turn.status("Looking at the plan of the harbour").await?;
+            let answer = turn.require_input("Which quay?").await?;
+            Ok(Outcome::artifact(Artifact::new(answer.text())))
+        }
+        _ => {
+            turn.status("Working on it").await?;
+            Ok(Outcome::artifact(Artifact::new(rest).named("result")))
+        }
+    }
+}
+
+fn engine(store: Arc<dyn Store>) -> Engine {
+    let card = Card::new("Clerk", "Does what the first word says").skill("obey", "Does what it is told").streaming(true);
+    Engine::new(card, agent).shared_store(store).start()
+}
+
+async fn send(engine: &Engine, text: &str) -> Task {
+    match engine.send_message(&Caller::new("ada"), SendMessage::new(text)).await.unwrap() {
+        SendReply::Task(task) => *task,
+        SendReply::Message(message) => panic!("a message: {}", message.text()),
+    }
+}
+
+/// The processor time that this process has used.
+fn processor() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after = stat.rsplit(") ").next().unwrap_or_default().to_owned();
+    let ticks: u64 = after.split(' ').skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * 10)
+}
+
+/// The memory that this process has in use, in bytes.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap_or_default() * 1_024
+}
+
+// --- Chunks -------------------------------------------------------------------------------------
+
+/// Long tasks must not become slower as they grow.
+async fn chunks(folder: &Path) {
+    let stores: [(&str, Arc<dyn Store>); 2] =
+        [("memory", Arc::new(Memory::new())), ("SQLite", Arc::new(Sqlite::open(folder.join("chunks.db")).await.unwrap()))];
+    for (name, store) in stores {
+        let engine = engine(store);
+        let cost = async |tasks: u32, chunks: u32| {
+            let begun = processor();
+            for _ in 0..tasks {
+                assert_eq!(send(&engine, &format!("chunks {chunks}")).await.status.state, TaskState::Completed);
+            }
+            (processor() - begun).as_secs_f64() * 1e6 / f64::from(tasks * chunks)
+        };
+        cost(10, 100).await;
+        let (short, long) = (cost(300, 100).await, cost(3, 10_000).await);
+        let ratio = long / short;
+        let measured = format!("{long:.1} / {short:.1} µs = {ratio:.2}");
+        line(&format!("CPU per chunk, 10,000 against 100 chunks in a task, {name}"), &measured, "1.3", ratio <= 1.3);
+    }
+}
+
+// --- Short tasks --------------------------------------------------------------------------------
+
+/// What makes a task, and answers when it is durable.
+trait Worker: Send + Sync + 'static {
+    fn work(&self) -> impl Future<Output = ()> + Send;
+}
+
+impl Worker for Engine {
+    async fn work(&self) {
+        let task = send(self, "work The tide turns, the boats stay.").await;
+        assert_eq!(task.status.state, TaskState::Completed);
+    }
+}
+
+/// The least that could keep the same rows: one thread, group commit, nothing else.
+struct Bare(mpsc::Sender<(TaskId, oneshot::Sender<()>)>);
+
+impl Bare {
+    fn new(file: PathBuf, payload: Arc<[u8]>) -> Self {
+        let (jobs, mut queue) = mpsc::channel::<(TaskId, oneshot::Sender<()>)>(4_096);
+        std::thread::spawn(move || {
+            let connection = rusqlite::Connection::open(file).unwrap();
+            connection.pragma_update(None, "synchronous", "full").unwrap();
+            connection.pragma_update(None, "cache_size", -65_536).unwrap();
+            let mut task =
+                connection.prepare("INSERT INTO task (id, scope, context, state, updated, seq) VALUES (?, 1, ?, 3, ?, 4)").unwrap();
+            let mut log = connection.prepare("INSERT INTO log (key, first, payload) VALUES (?, 1, ?)").unwrap();
+            let (mut jobs, mut updated) = (Vec::new(), 1_772_442_907_000_000_000_i64);
+            while queue.blocking_recv_many(&mut jobs, 256) > 0 {
+                connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+                for (id, _) in &jobs {
+                    updated += 100_000;
+                    task.execute(rusqlite::params![id.as_str(), TaskId::generate().as_str(), updated]).unwrap();
+                    log.execute(rusqlite::params![connection.last_insert_rowid() << 24 | 4, &*payload]).unwrap();
+                }
+                connection.execute_batch("COMMIT").unwrap();
+                jobs.drain(..).for_each(|(_, reply)| reply.send(()).unwrap());
+            }
+        });
+        Self(jobs)
+    }
+}
+
+impl Worker for Bare {
+    async fn work(&self) {
+        let (reply, answer) = oneshot::channel();
+        self.0.send((TaskId::generate(), reply)).await.unwrap();
+        answer.await.unwrap();
+    }
+}
+
+/// Works for a while, and gives tasks per second and processor time per task in µs.
+async fn measure(worker: Arc<impl Worker>) -> (f64, f64) {
+    let (begun, before) = (Instant::now(), processor());
+    let mut callers = JoinSet::new();
+    for _ in 0..CALLERS {
+        let worker = worker.clone();
+        callers.spawn(async move {
+            let mut done = 0;
+            while begun.elapsed() < SPAN {
+                worker.work().await;
+                done += 1;
+            }
+            done
+        });
+    }
+    let done = callers.join_all().await.into_iter().sum::<u64>() as f64;
+    (done / begun.elapsed().as_secs_f64(), (processor() - before).as_secs_f64() * 1e6 / done)
+}
+
+fn median(mut figures: Vec<(f64, f64)>) -> (f64, f64) {
+    let middle = figures.len() / 2;
+    figures.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let rate = figures[middle].0;
+    figures.sort_by(|a, b| a.1.total_cmp(&b.1));
+    (rate, figures[middle].1)
+}
+
+async fn throughput(folder: &Path) {
+    let (mut sqlite, mut bare, mut memory) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        let store = Arc::new(Sqlite::open(folder.join(format!("engine-{round}.db"))).await.unwrap());
+        sqlite.push(measure(Arc::new(engine(store.clone()))).await);
+        // The bare loop writes what the engine wrote.
+        let file = folder.join(format!("bare-{round}.db"));
+        let other = Arc::new(Sqlite::open(&file).await.unwrap());
+        let task = send(&engine(other.clone()), "work The tide turns, the boats stay.").await;
+        let rows = other.rows(&Scope::new("agent", "ada"), &task.id, Seq::START, 100).await.unwrap();
+        assert_eq!(rows.len(), 1, "a short task is one row");
+        other.close().await;
+        bare.push(measure(Arc::new(Bare::new(file, rows[0].payload.as_ref().into()))).await);
+        memory.push(measure(Arc::new(engine(Arc::new(Memory::new())))).await);
+        store.close().await;
+    }
+    let (sqlite, bare, memory) = (median(sqlite), median(bare), median(memory));
+    let ratio = sqlite.0 / bare.0;
+    let measured = format!("{:.0} / {:.0} = {:.0} %", sqlite.0, bare.0, ratio * 100.0);
+    line("short tasks/s on SQLite against the bare loop", &measured, "60 %", ratio >= 0.6);
+    let ratio = sqlite.1 / bare.1;
+    let measured = format!("{:.1} / {:.1} µs = {ratio:.2}", sqlite.1, bare.1);
+    line("CPU per short task on SQLite against the bare loop", &measured, "1.7", ratio <= 1.7);
+    let ratio = memory.1 / sqlite.1;
+    let measured = format!("{:.1} / {:.1} µs = {ratio:.2}, {:.0} tasks/s", memory.1, sqlite.1, memory.0);
+    line("CPU per short task in memory against SQLite", &measured, "0.33", ratio <= 1.0 / 3.0);
+}
+
+// --- Memory -------------------------------------------------------------------------------------
+
+fn memory() {
+    let part = |name: &str| {
+        let output = Command::new(std::env::current_exe().unwrap()).args(["--part", name]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().parse::<u64>().unwrap()
+    };
+    let grown = part("finished") as f64 / 1_048_576.0;
+    line("memory after 100,000 finished tasks on SQLite", &format!("{grown:.1} MB"), "64 MB", grown < 64.0);
+    for (name, what) in [("waiting", "after its turn"), ("in-turn", "within its turn")] {
+        let each = part(name) as f64 / WAITING as f64 / 1_024.0;
+        line(&format!("memory of a task that waits for input {what}, of 10,000"), &format!("{each:.2} KB"), "6 KB", each < 6.0);
+    }
+}
+
+/// Prints how much memory finished tasks leave behind.
+async fn finished(folder: &Path) {
+    let engine = Arc::new(engine(Arc::new(Sqlite::open(folder.join("finished.db")).await.unwrap())));
+    engine.work().await;
+    let before = resident();
+    let mut callers = JoinSet::new();
+    for _ in 0..CALLERS * 4 {
+        let engine = engine.clone();
+        callers.spawn(async move {
+            for _ in 0..FINISHED.div_ceil(CALLERS * 4) {
+                engine.work().await;
+            }
+        });
+    }
+    callers.join_all().await;
+    println!("{}", resident() - before);
+}
+
+/// Prints how much memory all the waiting tasks take.
+async fn waiting(folder: &Path, verb: &'static str) {
+    let engine = engine(Arc::new(Sqlite::open(folder.join("waiting.db")).await.unwrap()));
+    send(&engine, verb).await;
+    let before = resident();
+    let mut callers = JoinSet::new();
+    for _ in 0..100 {
+        let engine = engine.clone();
+        callers.spawn(async move {
+            for _ in 0..WAITING / 100 {
+                assert_eq!(send(&engine, verb).await.status.state, TaskState::InputRequired);
+            }
+        });
+    }
+    callers.join_all().await;
+    let grown = resident().saturating_sub(before);
+    let mut request = ListTasks::default();
+    request.status = TaskState::InputRequired;
+    let page = engine.list_tasks(&Caller::new("ada"), request).await.unwrap();
+    assert_eq!(page.total_size, i32::try_from(WAITING + 1).unwrap());
+    println!("{grown}");
+}

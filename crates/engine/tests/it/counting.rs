@@ -1,0 +1,146 @@
+//! A store that counts what is asked of another one, and what a task costs in commits.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use async_trait::async_trait;
+use chancery_core::{Artifact, Bytes, Caller, Operations, PushConfigId, SendMessage, SendReply, Seq, Task, TaskId, TaskState, Timestamp};
+use chancery_engine::{
+    Engine, Failure, Outcome, Turn,
+    store::{Commit, Due, Filter, KeyRecord, Listing, Memory, Result, Row, Scope, Settled, Store, Stored},
+};
+
+pub struct Counting {
+    inner: Arc<dyn Store>,
+    commits: AtomicUsize,
+    row_reads: AtomicUsize,
+}
+
+impl Counting {
+    pub fn new(inner: Arc<dyn Store>) -> Self {
+        Self { inner, commits: AtomicUsize::new(0), row_reads: AtomicUsize::new(0) }
+    }
+
+    /// How many commits there were.
+    pub fn commits(&self) -> usize {
+        self.commits.load(Ordering::Relaxed)
+    }
+
+    /// How often rows of a log were read.
+    pub fn row_reads(&self) -> usize {
+        self.row_reads.load(Ordering::Relaxed)
+    }
+}
+
+#[async_trait]
+impl Store for Counting {
+    async fn commit(&self, scope: &Scope, commit: Commit) -> Result<()> {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        self.inner.commit(scope, commit).await
+    }
+
+    async fn task(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>> {
+        self.inner.task(scope, id).await
+    }
+
+    async fn rows(&self, scope: &Scope, id: &TaskId, after: Seq, limit: usize) -> Result<Vec<Row>> {
+        self.row_reads.fetch_add(1, Ordering::Relaxed);
+        self.inner.rows(scope, id, after, limit).await
+    }
+
+    async fn list(&self, scope: &Scope, filter: Filter) -> Result<Listing> {
+        self.inner.list(scope, filter).await
+    }
+
+    async fn key(&self, scope: &Scope, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {
+        self.inner.key(scope, key, now).await
+    }
+
+    async fn put_key(&self, scope: &Scope, record: KeyRecord, now: Timestamp) -> Result<()> {
+        self.inner.put_key(scope, record, now).await
+    }
+
+    async fn put_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId, config: Bytes) -> Result<bool> {
+        self.inner.put_config(scope, task, id, config).await
+    }
+
+    async fn configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<(PushConfigId, Bytes)>>> {
+        self.inner.configs(scope, task).await
+    }
+
+    async fn delete_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool> {
+        self.inner.delete_config(scope, task, id).await
+    }
+
+    async fn renew(&self, holder: &str, until: Timestamp) -> Result<()> {
+        self.inner.renew(holder, until).await
+    }
+
+    async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>> {
+        self.inner.expired(now, limit).await
+    }
+
+    async fn due(&self, now: Timestamp, lease: Timestamp, limit: usize) -> Result<Vec<Due>> {
+        self.inner.due(now, lease, limit).await
+    }
+
+    async fn next_due(&self) -> Result<Option<Timestamp>> {
+        self.inner.next_due().await
+    }
+
+    async fn settle(&self, id: u64, settled: Settled) -> Result<()> {
+        self.inner.settle(id, settled).await
+    }
+
+    async fn dead(&self, scope: &Scope, limit: usize) -> Result<Vec<Due>> {
+        self.inner.dead(scope, limit).await
+    }
+
+    async fn revive(&self, scope: &Scope, task: &TaskId, now: Timestamp) -> Result<usize> {
+        self.inner.revive(scope, task, now).await
+    }
+
+    async fn purge(&self, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize> {
+        self.inner.purge(before, now, limit).await
+    }
+}
+
+/// Writes as many chunks as the message says, without ever waiting for anything else.
+async fn writer(turn: Turn) -> std::result::Result<Outcome, Failure> {
+    turn.status("Working on it").await?;
+    let mut chunks = turn.artifact("numbers");
+    for number in 0..turn.text().parse::<u32>()? {
+        chunks.push(number.to_string()).await?;
+    }
+    Ok(Outcome::artifact(Artifact::new("done")))
+}
+
+/// Makes a task, and says what it cost.
+async fn commits_of(text: &str, at_once: bool) -> (Task, usize) {
+    let store = Arc::new(Counting::new(Arc::new(Memory::new())));
+    let engine = Engine::new(crate::operations::card(), writer).shared_store(store.clone()).start();
+    let mut request = SendMessage::new(text);
+    request.configuration.return_immediately = at_once;
+    let SendReply::Task(task) = engine.send_message(&Caller::anonymous(), request).await.unwrap() else { panic!("a message") };
+    (*task, store.commits())
+}
+
+/// Made, working, an artifact, completed: one transaction.
+#[tokio::test]
+async fn a_short_task_is_one_commit() {
+    for at_once in [false, true] {
+        let (task, commits) = commits_of("0", at_once).await;
+        assert_eq!((task.status.state, task.artifacts.len(), commits), (TaskState::Completed, 1, 1));
+    }
+}
+
+/// An agent that says more than it may be ahead waits for the driver, not for the store.
+#[tokio::test]
+async fn a_burst_of_events_shares_commits() {
+    let (task, commits) = commits_of("1000", false).await;
+    assert_eq!((task.status.state, task.artifacts[0].parts.len()), (TaskState::Completed, 1_000));
+    // The runtime makes the driver give way after about 64 events; then it commits.
+    assert!(commits <= 20, "{commits} commits");
+}
