@@ -20,6 +20,9 @@ use crate::{
     store::{self, Scope, Store, memory::Memory},
 };
 
+/// How long a stopping engine waits for commits that are under way.
+const STOP_TIME: Duration = Duration::from_secs(5);
+
 /// Runs an agent and keeps its tasks.
 ///
 /// ```
@@ -148,10 +151,13 @@ impl Engine {
     /// that another process takes it over at once.
     pub async fn shutdown(&self, grace: Duration) {
         self.inner.drivers.close();
-        // Turns that are still running after their time are dropped with the runtime; their leases end now.
         let ended = tokio::time::timeout(grace, self.idle()).await.is_ok();
         self.inner.stopping.cancel();
-        if !ended && let Err(error) = self.inner.store.renew(&self.inner.holder, self.inner.now()).await {
+        // A commit that is under way renews its lease, so leases are ended when nobody can commit any more.
+        let gone = tokio::time::timeout(STOP_TIME, self.inner.drivers.wait()).await.is_ok();
+        tracing::info!(ended, gone, "the engine stopped");
+        let past = clock::before(self.inner.now(), Duration::from_millis(1));
+        if let Err(error) = self.inner.store.renew(&self.inner.holder, past).await {
             tracing::warn!(%error, "the leases could not be handed back");
         }
     }
@@ -324,8 +330,16 @@ impl Inner {
     }
 
     /// Removes a task that this process lost, so that the next look comes from the store.
-    pub(crate) fn drop_live(&self, id: &TaskId) {
-        self.lock().remove(id);
+    pub(crate) fn drop_live(&self, live: &Arc<Live>) {
+        let mut map = self.lock();
+        if map.get(&live.id).is_some_and(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(live))) {
+            map.remove(&live.id);
+        }
+    }
+
+    /// Whether a task can still be taken up here.
+    pub(crate) fn demand_open(&self) -> Result<()> {
+        if self.drivers.is_closed() { Err(closed()) } else { Ok(()) }
     }
 
     pub(crate) fn keep(&self, live: &Arc<Live>) -> Arc<Live> {
@@ -396,7 +410,7 @@ pub(crate) fn unavailable(error: store::Error) -> Error {
     }
 }
 
-fn closed() -> Error {
+pub(crate) fn closed() -> Error {
     Error::new(ErrorKind::Unavailable, "The server is stopping")
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use chancery_core::{Event, EventStream, Result, Seq};
+use chancery_core::{ErrorKind, Event, EventStream, Result, Seq};
 use futures_core::Stream;
 
 use crate::live::Live;
@@ -70,8 +70,16 @@ impl Cursor {
                     return Some(Err(error));
                 }
                 Ok(events) if events.is_empty() => {
-                    if self.wake.changed().await.is_err() {
-                        return None;
+                    tokio::select! {
+                        biased;
+                        changed = self.wake.changed() => if changed.is_err() {
+                            return None;
+                        },
+                        // The rest is elsewhere; whoever comes back with the last event seen finds it.
+                        () = self.live.left() => {
+                            self.closed = true;
+                            return Some(Err(ErrorKind::Unavailable.into()));
+                        }
                     }
                 }
                 Ok(events) => {

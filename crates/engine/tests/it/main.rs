@@ -16,6 +16,7 @@ mod folder;
 #[cfg(feature = "sqlite")]
 mod model;
 mod operations;
+mod recovery;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
