@@ -14,6 +14,8 @@ mod crash;
 #[cfg(feature = "sqlite")]
 mod folder;
 #[cfg(feature = "sqlite")]
+mod kill;
+#[cfg(feature = "sqlite")]
 mod model;
 mod operations;
 mod recovery;
