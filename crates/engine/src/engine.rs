@@ -165,8 +165,9 @@ impl Engine {
     /// Waits until no task is live.
     async fn idle(&self) {
         loop {
-            let busy = self.inner.lock().values().any(|live| live.upgrade().is_some_and(|live| live.has_driver()));
-            if !busy {
+            // The last holder of a live task needs the map to let go of it, so none is let go of under the lock.
+            let all: Vec<_> = self.inner.lock().values().filter_map(Weak::upgrade).collect();
+            if !all.iter().any(|live| live.has_driver()) {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -319,7 +320,8 @@ impl Inner {
 
     /// A task that somebody works on or watches here.
     pub(crate) fn live(&self, scope: &Scope, id: &TaskId) -> Option<Arc<Live>> {
-        self.lock().get(id).and_then(Weak::upgrade).filter(|live| live.scope == *scope)
+        let live = self.lock().get(id).and_then(Weak::upgrade);
+        live.filter(|live| live.scope == *scope)
     }
 
     pub(crate) fn forget(&self, id: &TaskId) {
@@ -360,7 +362,12 @@ impl Inner {
         let stored = stored.ok_or_else(|| Error::task_not_found(id.as_str()))?;
         let this = self.this.upgrade().ok_or_else(closed)?;
         let live = Live::load(&this, scope.clone(), &stored).map_err(unavailable)?;
-        Ok(self.keep(&live))
+        let live = self.keep(&live);
+        // A driver may have come and gone between the look and the keeping. From here on every driver of
+        // this process uses what is kept, so that this look is the last that is needed.
+        let missed = self.store.rows(scope, id, live.seq(), usize::MAX).await.map_err(unavailable)?;
+        live.catch_up(&missed).map_err(unavailable)?;
+        Ok(live)
     }
 
     /// Hands a command to the driver of a task, which is started if there is none.
