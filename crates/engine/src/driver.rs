@@ -163,6 +163,7 @@ enum Happened {
     Asked(Option<Command>),
     TookTime,
     Overran,
+    Stopped,
 }
 
 impl Driver {
@@ -233,6 +234,7 @@ impl Driver {
 
     async fn drive(&mut self) {
         let overrun = self.engine.options.turn_timeout;
+        let mut stopping = std::pin::pin!(self.engine.stopping.clone().cancelled_owned());
         let mut patience = std::pin::pin!(tokio::time::sleep(self.engine.options.task_after));
         let mut limit = std::pin::pin!(tokio::time::sleep(overrun.unwrap_or(Duration::MAX / 4)));
         loop {
@@ -259,6 +261,9 @@ impl Driver {
                     // What the agent has said comes before that it is done, and both before new asks: a turn
                     // that never waits is then one commit.
                     if let Some(run) = run {
+                        if stopping.as_mut().poll(cx).is_ready() {
+                            return Poll::Ready(Happened::Stopped);
+                        }
                         if roomy && let Poll::Ready(Some(emitted)) = run.emitted.poll_recv(cx) {
                             return Poll::Ready(Happened::Said(emitted));
                         }
@@ -294,7 +299,11 @@ impl Driver {
                 .await
             };
             match happened {
-                Happened::Committed(result) => self.committed(*result).await,
+                Happened::Committed(result) => {
+                    self.committed(*result);
+                    self.listen();
+                }
+                Happened::Stopped => self.stop().await,
                 Happened::Said(emitted) => self.said(emitted),
                 Happened::Paused => self.start_commit(),
                 Happened::Ended(outcome) => self.ended(*outcome),
@@ -315,6 +324,28 @@ impl Driver {
                 return;
             }
         }
+    }
+
+    /// Hears what is asked, however much the agent has to say: one that never waits is canceled too.
+    fn listen(&mut self) {
+        while !self.failed
+            && let Ok(command) = self.commands.try_recv()
+        {
+            self.asked(command);
+        }
+    }
+
+    /// Leaves a turn to whoever takes it over. What is not committed did not happen; the lease stays in
+    /// the store, and the engine ends it when all drivers are gone.
+    async fn stop(&mut self) {
+        self.stop_run();
+        self.pending.clear();
+        if let Some(commit) = self.commit.take() {
+            let result = commit.await;
+            self.committed(result);
+        }
+        self.unborn = None;
+        self.give_up(crate::engine::closed());
     }
 
     fn is_idle(&self) -> bool {
@@ -461,7 +492,9 @@ impl Driver {
         let (emit, emitted) = mpsc::channel(EMIT_AHEAD);
         let (inbox, messages) = mpsc::unbounded_channel();
         let cancel = self.engine.stopping.child_token();
-        let (history, artifacts) = self.live.read(|task| (task.history.clone(), task.artifacts.clone()));
+        let (mut history, artifacts) = self.live.read(|task| (task.history.clone(), task.artifacts.clone()));
+        // A message that is committed already, for the turn waited or is run again, is still this turn's own.
+        history.retain(|known| known.message_id != message.message_id);
         let turn = Turn::new(Shared {
             text: message.text(),
             message,
@@ -648,7 +681,7 @@ impl Driver {
         Some(log::write_snapshot(&task))
     }
 
-    async fn committed(&mut self, (result, commit, entries, held): CommitResult) {
+    fn committed(&mut self, (result, commit, entries, held): CommitResult) {
         let published = match result {
             Ok(()) => self.live.publish(entries),
             Err(store::Error::Conflict(_)) => Err(self.lost()),
@@ -693,7 +726,8 @@ impl Driver {
     fn give_up(&mut self, error: Error) {
         self.stop_run();
         self.failed = true;
-        self.engine.drop_live(&self.live.id);
+        self.engine.drop_live(&self.live);
+        self.live.leave();
         *self.live.driver.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
         let (kind, words) = (error.kind(), error.message().to_owned());
         for answer in self.canceling.drain(..) {

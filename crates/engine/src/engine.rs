@@ -21,6 +21,9 @@ use crate::{
     store::{self, Due, Scope, Store, memory::Memory},
 };
 
+/// How long a stopping engine waits for commits that are under way.
+const STOP_TIME: Duration = Duration::from_secs(5);
+
 /// Runs an agent and keeps its tasks.
 ///
 /// ```
@@ -153,10 +156,13 @@ impl Engine {
     /// that another process takes it over at once.
     pub async fn shutdown(&self, grace: Duration) {
         self.inner.drivers.close();
-        // Turns that are still running after their time are dropped with the runtime; their leases end now.
         let ended = tokio::time::timeout(grace, self.idle()).await.is_ok();
         self.inner.stopping.cancel();
-        if !ended && let Err(error) = self.inner.store.renew(&self.inner.holder, self.inner.now()).await {
+        // A commit that is under way renews its lease, so leases are ended when nobody can commit any more.
+        let gone = tokio::time::timeout(STOP_TIME, self.inner.drivers.wait()).await.is_ok();
+        tracing::info!(ended, gone, "the engine stopped");
+        let past = clock::before(self.inner.now(), Duration::from_millis(1));
+        if let Err(error) = self.inner.store.renew(&self.inner.holder, past).await {
             tracing::warn!(%error, "the leases could not be handed back");
         }
     }
@@ -207,8 +213,9 @@ impl Engine {
     /// Waits until no task is live.
     async fn idle(&self) {
         loop {
-            let busy = self.inner.lock().values().any(|live| live.upgrade().is_some_and(|live| live.has_driver()));
-            if !busy {
+            // The last holder of a live task needs the map to let go of it, so none is let go of under the lock.
+            let all: Vec<_> = self.inner.lock().values().filter_map(Weak::upgrade).collect();
+            if !all.iter().any(|live| live.has_driver()) {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -379,7 +386,8 @@ impl Inner {
 
     /// A task that somebody works on or watches here.
     pub(crate) fn live(&self, scope: &Scope, id: &TaskId) -> Option<Arc<Live>> {
-        self.lock().get(id).and_then(Weak::upgrade).filter(|live| live.scope == *scope)
+        let live = self.lock().get(id).and_then(Weak::upgrade);
+        live.filter(|live| live.scope == *scope)
     }
 
     pub(crate) fn forget(&self, id: &TaskId) {
@@ -390,8 +398,16 @@ impl Inner {
     }
 
     /// Removes a task that this process lost, so that the next look comes from the store.
-    pub(crate) fn drop_live(&self, id: &TaskId) {
-        self.lock().remove(id);
+    pub(crate) fn drop_live(&self, live: &Arc<Live>) {
+        let mut map = self.lock();
+        if map.get(&live.id).is_some_and(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(live))) {
+            map.remove(&live.id);
+        }
+    }
+
+    /// Whether a task can still be taken up here.
+    pub(crate) fn demand_open(&self) -> Result<()> {
+        if self.drivers.is_closed() { Err(closed()) } else { Ok(()) }
     }
 
     pub(crate) fn keep(&self, live: &Arc<Live>) -> Arc<Live> {
@@ -412,7 +428,12 @@ impl Inner {
         let stored = stored.ok_or_else(|| Error::task_not_found(id.as_str()))?;
         let this = self.this.upgrade().ok_or_else(closed)?;
         let live = Live::load(&this, scope.clone(), &stored).map_err(unavailable)?;
-        Ok(self.keep(&live))
+        let live = self.keep(&live);
+        // A driver may have come and gone between the look and the keeping. From here on every driver of
+        // this process uses what is kept, so that this look is the last that is needed.
+        let missed = self.store.rows(scope, id, live.seq(), usize::MAX).await.map_err(unavailable)?;
+        live.catch_up(&missed).map_err(unavailable)?;
+        Ok(live)
     }
 
     /// Hands a command to the driver of a task, which is started if there is none.
@@ -460,7 +481,7 @@ pub(crate) fn unavailable(error: store::Error) -> Error {
     }
 }
 
-fn closed() -> Error {
+pub(crate) fn closed() -> Error {
     Error::new(ErrorKind::Unavailable, "The server is stopping")
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use chancery_core::{Event, EventStream, Result, Seq};
+use chancery_core::{ErrorKind, Event, EventStream, Result, Seq};
 use futures_core::Stream;
 
 use crate::live::Live;
@@ -71,8 +71,19 @@ impl Cursor {
                 }
                 Ok(events) if events.is_empty() => {
                     // Who comes back after the last event of a finished task has heard everything.
-                    if self.live.is_over(self.after) || self.wake.changed().await.is_err() {
+                    if self.live.is_over(self.after) {
                         return None;
+                    }
+                    tokio::select! {
+                        biased;
+                        changed = self.wake.changed() => if changed.is_err() {
+                            return None;
+                        },
+                        // The rest is elsewhere; whoever comes back with the last event seen finds it.
+                        () = self.live.left() => {
+                            self.closed = true;
+                            return Some(Err(ErrorKind::Unavailable.into()));
+                          }
                     }
                 }
                 Ok(events) => {

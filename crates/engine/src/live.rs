@@ -16,13 +16,14 @@ use std::{
 
 use chancery_core::{Event, Result, Seq, Task, TaskId};
 use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     driver::Command,
     engine::Inner,
     log,
     state::{self, Entry},
-    store::{self, Scope, Stored},
+    store::{self, Row, Scope, Stored},
 };
 
 /// How many events of a live task are kept in memory for its readers.
@@ -36,6 +37,8 @@ pub(crate) struct Live {
     engine: Weak<Inner>,
     committed: Mutex<Committed>,
     seq: watch::Sender<Seq>,
+    /// Set when this process has nothing more to say about the task: it lost it, or it stops.
+    left: CancellationToken,
     /// The way to the driver while there is one.
     pub(crate) driver: Mutex<Option<mpsc::UnboundedSender<Command>>>,
 }
@@ -60,7 +63,16 @@ impl Live {
 
     fn with(engine: &Arc<Inner>, scope: Scope, id: TaskId, task: Task, seq: Seq) -> Arc<Self> {
         let committed = Mutex::new(Committed { task, ring: VecDeque::new() });
-        Arc::new(Self { scope, id, engine: Arc::downgrade(engine), committed, seq: watch::Sender::new(seq), driver: Mutex::new(None) })
+        let left = engine.stopping.child_token();
+        Arc::new(Self {
+            scope,
+            id,
+            engine: Arc::downgrade(engine),
+            committed,
+            seq: watch::Sender::new(seq),
+            left,
+            driver: Mutex::new(None),
+        })
     }
 
     /// Makes committed entries visible and wakes whoever waits.
@@ -77,6 +89,30 @@ impl Live {
         // Still under the lock: a task and its place are one moment, or a reader hears an event twice.
         self.seq.send_replace(seq);
         Ok(())
+    }
+
+    /// Makes visible what another process committed, unless we work on the task ourselves.
+    pub(crate) fn catch_up(&self, rows: &[Row]) -> store::Result<()> {
+        let slot = self.driver.lock().unwrap_or_else(PoisonError::into_inner);
+        if slot.is_some() {
+            return Ok(());
+        }
+        let known = self.seq();
+        let mut missed = Vec::new();
+        for row in rows {
+            missed.extend(log::read_entries(row)?.into_iter().filter(|(seq, _)| *seq > known).map(|(_, entry)| entry));
+        }
+        self.publish(missed).map_err(|error| store::Error::Corrupt(error.into()))
+    }
+
+    /// Says that nothing more comes from here.
+    pub(crate) fn leave(&self) {
+        self.left.cancel();
+    }
+
+    /// Waits until nothing more comes from here.
+    pub(crate) async fn left(&self) {
+        self.left.cancelled().await;
     }
 
     /// Hands a command to the driver, or back when there is none.

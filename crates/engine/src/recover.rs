@@ -1,18 +1,22 @@
 //! Looks after tasks whose process died, says that ours is alive, and forgets what is old.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use crate::{
+    clock,
     driver::Begin,
     engine::{Inner, OnRestart},
     live::Live,
     store::{self, Scope},
 };
 
-/// How many tasks are taken over or forgotten at once.
+/// How many tasks are forgotten at once.
 const BATCH: usize = 100;
 /// How many batches are forgotten in one look: enough to keep up, and the next heartbeat is in time.
 const PURGES: usize = 20;
+/// How many tasks are taken over at once: all that a process is likely to have left, for the next look
+/// is a heartbeat away.
+const TAKE_OVER: usize = 10_000;
 
 /// Runs until the engine stops. Looks at once, and then at every heartbeat.
 pub(crate) async fn watch(engine: Arc<Inner>) {
@@ -35,14 +39,17 @@ pub(crate) async fn watch(engine: Arc<Inner>) {
 /// One look.
 pub(crate) async fn round(engine: &Arc<Inner>) -> store::Result<()> {
     engine.store.renew(&engine.holder, engine.lease_until()).await?;
+    if engine.drivers.is_closed() {
+        return Ok(());
+    }
     let now = engine.now();
-    for (scope, id) in engine.store.expired(now, BATCH).await? {
+    for (scope, id) in engine.store.expired(now, TAKE_OVER).await? {
         if scope.agent == engine.name {
             take_over(engine, scope, &id).await?;
         }
     }
     // Without an end for tasks there is still one for idempotency keys.
-    let before = engine.options.retention.map_or(chancery_core::Timestamp::MIN, |age| before(now, age));
+    let before = engine.options.retention.map_or(chancery_core::Timestamp::MIN, |age| clock::before(now, age));
     for _ in 0..PURGES {
         if engine.store.purge(before, now, BATCH).await? < BATCH {
             break;
@@ -51,15 +58,16 @@ pub(crate) async fn round(engine: &Arc<Inner>) -> store::Result<()> {
     Ok(())
 }
 
-fn before(now: chancery_core::Timestamp, age: Duration) -> chancery_core::Timestamp {
-    let millis = now.unix_millis().saturating_sub(i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
-    chancery_core::Timestamp::from_unix_millis(millis).unwrap_or(chancery_core::Timestamp::MIN)
-}
-
 async fn take_over(engine: &Arc<Inner>, scope: Scope, id: &chancery_core::TaskId) -> store::Result<()> {
     let Some(stored) = engine.store.task(&scope, id).await? else { return Ok(()) };
     let Some(lease) = stored.lease.clone().filter(|lease| lease.holder != engine.holder) else { return Ok(()) };
-    let live = engine.keep(&Live::load(engine, scope, &stored)?);
+    let live = engine.keep(&Live::load(engine, scope.clone(), &stored)?);
+    if live.has_driver() {
+        return Ok(());
+    }
+    // Somebody watched the task here while another process worked on it.
+    let missed = engine.store.rows(&scope, id, live.seq(), usize::MAX).await?;
+    live.catch_up(&missed)?;
     tracing::info!(task = %id, attempt = lease.attempt, "taking over a task");
     let begin = match engine.options.on_restart {
         OnRestart::Fail => Begin::Fail,

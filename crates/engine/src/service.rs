@@ -54,7 +54,8 @@ impl Operations for Engine {
     async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<Task> {
         self.demand_extensions(caller)?;
         let scope = self.inner.scope(caller);
-        let task = match self.inner.live(&scope, &request.id) {
+        // A task that is only watched here may be worked on elsewhere; the store knows.
+        let task = match self.inner.live(&scope, &request.id).filter(|live| live.has_driver()) {
             Some(live) => live.snapshot().1,
             None => {
                 let stored = self.inner.store.task(&scope, &request.id).await.map_err(unavailable)?;
@@ -223,6 +224,9 @@ impl Engine {
         let (answer, answered) = oneshot::channel();
         let live = match existing {
             Some(live) => {
+                if !live.has_driver() {
+                    self.inner.demand_open()?;
+                }
                 self.same_context(&live, &mut request.message)?;
                 if let Some(config) = request.configuration.push_config.take() {
                     let config = push::filled(*config, &live.id);
@@ -233,6 +237,7 @@ impl Engine {
                 live
             }
             None => {
+                self.inner.demand_open()?;
                 let id = request.message.task_id.take().unwrap_or_else(TaskId::generate);
                 request.message.context_id.get_or_insert_with(ContextId::generate);
                 let key = key.map(|mut key| {

@@ -17,9 +17,12 @@ mod fanout;
 mod folder;
 mod idempotency;
 #[cfg(feature = "sqlite")]
+mod kill;
+#[cfg(feature = "sqlite")]
 mod model;
 mod operations;
 mod push;
+mod recovery;
 mod retention;
 #[cfg(feature = "sqlite")]
 mod sqlite;
