@@ -729,6 +729,8 @@ impl Driver {
         self.engine.drop_live(&self.live);
         self.live.leave();
         *self.live.driver.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
+        // The next look at the store finds out whether it is still ours.
+        self.engine.orphan(self.live.scope.clone(), self.live.id.clone());
         let (kind, words) = (error.kind(), error.message().to_owned());
         for answer in self.canceling.drain(..) {
             drop(answer.send(Err(Error::new(kind, words.clone()))));

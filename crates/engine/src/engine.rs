@@ -125,6 +125,8 @@ pub(crate) struct Inner {
     post: Option<Arc<Post>>,
     pub(crate) keys: Keys,
     live: Mutex<HashMap<TaskId, Weak<Live>>>,
+    /// Tasks of ours whose driver had to give up.
+    orphans: Mutex<Vec<(Scope, TaskId)>>,
     this: Weak<Inner>,
 }
 
@@ -337,6 +339,7 @@ impl Builder {
             post: self.sender.map(|sender| Post::new(sender, self.schedule)),
             keys: Keys::default(),
             live: Mutex::new(HashMap::new()),
+            orphans: Mutex::new(Vec::new()),
             this: this.clone(),
         });
         if !self.by_hand {
@@ -361,6 +364,15 @@ impl Inner {
 
     fn deliverer(&self) -> Option<Outbox> {
         Some(Outbox::new(self.this.upgrade()?, self.post.clone()?))
+    }
+
+    /// Notes a task that has a lease of ours and no driver any more.
+    pub(crate) fn orphan(&self, scope: Scope, id: TaskId) {
+        self.orphans.lock().unwrap_or_else(PoisonError::into_inner).push((scope, id));
+    }
+
+    pub(crate) fn next_orphan(&self) -> Option<(Scope, TaskId)> {
+        self.orphans.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
     /// Now, as finely as it is written: what is seen is then what is stored.

@@ -42,10 +42,11 @@ pub(crate) async fn round(engine: &Arc<Inner>) -> store::Result<()> {
     if engine.drivers.is_closed() {
         return Ok(());
     }
+    adopt(engine).await?;
     let now = engine.now();
     for (scope, id) in engine.store.expired(now, TAKE_OVER).await? {
         if scope.agent == engine.name {
-            take_over(engine, scope, &id).await?;
+            take_over(engine, scope, &id, false).await?;
         }
     }
     // Without an end for tasks there is still one for idempotency keys.
@@ -58,9 +59,21 @@ pub(crate) async fn round(engine: &Arc<Inner>) -> store::Result<()> {
     Ok(())
 }
 
-async fn take_over(engine: &Arc<Inner>, scope: Scope, id: &chancery_core::TaskId) -> store::Result<()> {
+/// Takes up tasks of our own whose driver had to give up because the store was away: our lease on them
+/// still holds, so nobody else will.
+async fn adopt(engine: &Arc<Inner>) -> store::Result<()> {
+    while let Some((scope, id)) = engine.next_orphan() {
+        if let Err(error) = take_over(engine, scope.clone(), &id, true).await {
+            engine.orphan(scope, id);
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+async fn take_over(engine: &Arc<Inner>, scope: Scope, id: &chancery_core::TaskId, ours: bool) -> store::Result<()> {
     let Some(stored) = engine.store.task(&scope, id).await? else { return Ok(()) };
-    let Some(lease) = stored.lease.clone().filter(|lease| lease.holder != engine.holder) else { return Ok(()) };
+    let Some(lease) = stored.lease.clone().filter(|lease| ours == (lease.holder == engine.holder)) else { return Ok(()) };
     let live = engine.keep(&Live::load(engine, scope.clone(), &stored)?);
     if live.has_driver() {
         return Ok(());

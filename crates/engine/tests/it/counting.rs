@@ -2,30 +2,36 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use async_trait::async_trait;
 use chancery_core::{Artifact, Bytes, Caller, Operations, PushConfigId, SendMessage, SendReply, Seq, Task, TaskId, TaskState, Timestamp};
 use chancery_engine::{
     Engine, Failure, Outcome, Turn,
-    store::{Commit, Due, Filter, KeyRecord, Listing, Memory, Result, Row, Scope, Settled, Store, Stored},
+    store::{Commit, Due, Error, Filter, KeyRecord, Listing, Memory, Result, Row, Scope, Settled, Store, Stored},
 };
 
 pub struct Counting {
     inner: Arc<dyn Store>,
     commits: AtomicUsize,
     row_reads: AtomicUsize,
+    away: AtomicBool,
 }
 
 impl Counting {
     pub fn new(inner: Arc<dyn Store>) -> Self {
-        Self { inner, commits: AtomicUsize::new(0), row_reads: AtomicUsize::new(0) }
+        Self { inner, commits: AtomicUsize::new(0), row_reads: AtomicUsize::new(0), away: AtomicBool::new(false) }
     }
 
     /// How many commits there were.
     pub fn commits(&self) -> usize {
         self.commits.load(Ordering::Relaxed)
+    }
+
+    /// From now on nothing can be committed, or everything again.
+    pub fn set_away(&self, away: bool) {
+        self.away.store(away, Ordering::SeqCst);
     }
 
     /// How often rows of a log were read.
@@ -38,6 +44,9 @@ impl Counting {
 impl Store for Counting {
     async fn commit(&self, scope: &Scope, commit: Commit) -> Result<()> {
         self.commits.fetch_add(1, Ordering::Relaxed);
+        if self.away.load(Ordering::SeqCst) {
+            return Err(Error::Unavailable("the test took the store away".into()));
+        }
         self.inner.commit(scope, commit).await
     }
 
@@ -143,4 +152,50 @@ async fn a_burst_of_events_shares_commits() {
     assert_eq!((task.status.state, task.artifacts[0].parts.len()), (TaskState::Completed, 1_000));
     // The runtime makes the driver give way after about 64 events; then it commits.
     assert!(commits <= 20, "{commits} commits");
+}
+
+/// Guarantee G5: a task whose store went away is not left working for ever.
+#[tokio::test]
+async fn a_task_whose_commits_failed_is_taken_up_when_the_store_is_back() {
+    let begun = Arc::new(tokio::sync::Notify::new());
+    let go = begun.clone();
+    let agent = move |turn: Turn| {
+        let go = go.clone();
+        async move {
+            turn.status("Begun").await?;
+            go.notified().await;
+            turn.status("Nobody will read this").await?;
+            std::future::pending::<std::result::Result<Outcome, Failure>>().await
+        }
+    };
+    let store = Arc::new(Counting::new(Arc::new(Memory::new())));
+    let engine = Engine::new(crate::operations::card(), agent).shared_store(store.clone()).by_hand().start();
+    let mut request = SendMessage::new("go");
+    request.configuration.return_immediately = true;
+    let SendReply::Task(task) = engine.send_message(&Caller::anonymous(), request).await.unwrap() else { panic!("a message") };
+    let mut stream = engine.subscribe(&Caller::anonymous(), chancery_core::Subscribe::new(task.id.clone())).await.unwrap();
+    store.set_away(true);
+    begun.notify_one();
+    let cut = tokio::time::timeout(std::time::Duration::from_secs(20), async {
+        loop {
+            match std::future::poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
+                Some(Ok(_)) => {}
+                end => return end,
+            }
+        }
+    });
+    assert_eq!(cut.await.unwrap().unwrap().unwrap_err().kind(), chancery_core::ErrorKind::Unavailable);
+    store.set_away(false);
+    engine.look_after().await.unwrap();
+    let ended = async {
+        loop {
+            let now = engine.get_task(&Caller::anonymous(), chancery_core::GetTask::new(task.id.clone())).await.unwrap();
+            if now.state().is_terminal() {
+                return now;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(20), ended).await.unwrap();
+    assert_eq!(ended.state(), TaskState::Failed);
 }
