@@ -1,5 +1,7 @@
 //! What makes a message of the protocol valid, with the name of every field that is not.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use crate::{
@@ -103,7 +105,12 @@ impl Check {
 
     fn each<T>(&mut self, field: &str, items: &[T], inner: impl Fn(&mut Self, &T)) {
         for (at, item) in items.iter().enumerate() {
-            self.within(&format!("{field}[{at}]"), |check| inner(check, item));
+            self.within(field, |check| {
+                // Written in place, for most messages are right and their paths are never read. Writing to a
+                // string does not fail.
+                let _ = write!(check.path, "[{at}]");
+                inner(check, item);
+            });
         }
     }
 

@@ -45,7 +45,10 @@ fn reason(error: &serde_json::Error) -> String {
 /// [`ErrorKind::Internal`], which does not happen for the types of this crate: all their keys are
 /// strings.
 pub(crate) fn write<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
-    serde_json::to_vec(value).map_err(Error::internal)
+    // Most messages fit; growing from less costs more than the room.
+    let mut json = Vec::with_capacity(1024);
+    serde_json::to_writer(&mut json, value).map_err(Error::internal)?;
+    Ok(json)
 }
 
 /// `context_id` as `contextId`.
