@@ -1,6 +1,6 @@
 //! Every operation with its rules, on an agent that does what the message says.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use chancery_core::{
     Artifact, Caller, CancelTask, Card, DeletePushConfig, Error, ErrorKind, Event, EventStream, Extension, GetExtendedCard, GetPushConfig,
@@ -385,62 +385,4 @@ async fn an_agent_that_takes_its_time_gets_a_task_so_that_the_work_outlives_the_
     let reply = engine.send_message(&anyone(), SendMessage::new("hm")).await.unwrap();
     let task = reply.task().expect("a task");
     assert_eq!((task.state(), task.status.message.as_ref().unwrap().text()), (TaskState::Completed, "hm".to_owned()));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_subscribers_that_come_and_go_see_every_event_once_and_in_order() {
-    let engine = engine();
-    let task = begin(&engine, "listen").await;
-    // The agent of this task waits; its events are made by messages from the client.
-    let engine = Arc::new(engine);
-    let readers: Vec<_> = (0..200)
-        .map(|number| {
-            let (engine, id) = (engine.clone(), task.id.clone());
-            tokio::spawn(async move {
-                let mut seen = Seq::START;
-                loop {
-                    let stream = engine.subscribe(&anyone().resume_after(seen), Subscribe::new(id.clone())).await.unwrap();
-                    let (next, done) = read_some(stream, seen, number % 7 + 1).await;
-                    seen = next;
-                    if done {
-                        return seen;
-                    }
-                }
-            })
-        })
-        .collect();
-    engine.send_message(&anyone(), to(&task, "the end")).await.unwrap();
-    let last = engine.inner_seq(&task.id).await;
-    for reader in readers {
-        assert_eq!(tokio::time::timeout(Duration::from_secs(20), reader).await.unwrap().unwrap(), last);
-    }
-}
-
-/// Reads at most `count` events and checks that each follows the one before.
-async fn read_some(mut stream: EventStream, mut seen: Seq, count: usize) -> (Seq, bool) {
-    for _ in 0..count {
-        match std::future::poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
-            None => return (seen, true),
-            Some(event) => {
-                let (seq, event) = event.unwrap();
-                assert_eq!(seq, seen.next());
-                seen = seq;
-                if event.ends_stream() {
-                    return (seen, true);
-                }
-            }
-        }
-    }
-    (seen, false)
-}
-
-trait Newest {
-    async fn inner_seq(&self, id: &TaskId) -> Seq;
-}
-
-impl Newest for Engine {
-    async fn inner_seq(&self, id: &TaskId) -> Seq {
-        let events = all(self.subscribe(&anyone().resume_after(Seq::START), Subscribe::new(id.clone())).await.unwrap()).await;
-        events.last().unwrap().0
-    }
 }

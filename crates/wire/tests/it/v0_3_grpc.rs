@@ -463,7 +463,7 @@ pub fn carried(request: &mut Request) {
 /// CONV-MSG-001, CONV-ART-001, CONV-EVENT-005, CONV-PART-002, CONV-PART-004, CONV-PART-006.
 #[test]
 fn what_is_written_is_read_as_it_was() {
-    for case in 0..300 {
+    for case in 0..10_000 {
         let mut make = Generator::new(case);
         for operation in Operation::ALL {
             let mut request = make.request(operation);

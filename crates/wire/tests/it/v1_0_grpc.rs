@@ -174,7 +174,7 @@ fn reply_survives(name: &str, reply: Reply) {
 /// V10-DM-001, V10-GRPC-008: the same for whatever a generator makes, and for errors.
 #[test]
 fn everything_survives_protobuf() {
-    for case in 0..200 {
+    for case in 0..10_000 {
         let mut make = Generator::new(case);
         for operation in Operation::ALL {
             let request = make.request(operation);
