@@ -1,7 +1,12 @@
 //! What happens to a task, in the order it happened.
 
-use std::fmt;
+use std::{
+    fmt,
+    ops::Deref,
+    sync::{Arc, Mutex, PoisonError},
+};
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -192,5 +197,74 @@ impl From<StatusUpdate> for Event {
 impl From<ArtifactUpdate> for Event {
     fn from(update: ArtifactUpdate) -> Self {
         Self::Artifact(Box::new(update))
+    }
+}
+
+/// An event that many read: cheap to clone, and each encoded form of it is made once for all readers.
+///
+/// ```
+/// use chancery_core::{Bytes, Error, Event, Message, SharedEvent};
+///
+/// let event = SharedEvent::from(Event::from(Message::agent("hello")));
+/// let form = |event: &SharedEvent| event.encoded(7, |_| Ok::<_, Error>(Bytes::from_static(b"bytes")));
+/// assert_eq!(form(&event)?, "bytes");
+/// assert_eq!(event.clone().encoded(7, |_| Ok::<_, Error>(unreachable!("made already")))?, "bytes");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone)]
+pub struct SharedEvent(Arc<Encodings>);
+
+struct Encodings {
+    event: Event,
+    forms: Mutex<Vec<(u8, Bytes)>>,
+}
+
+impl SharedEvent {
+    /// The bytes of a form, made by `make` when nobody has asked for them before. Whoever encodes chooses
+    /// the numbers of the forms, and makes nothing here that depends on the reader.
+    ///
+    /// # Errors
+    /// Whatever `make` gives.
+    pub fn encoded<E>(&self, form: u8, make: impl FnOnce(&Event) -> Result<Bytes, E>) -> Result<Bytes, E> {
+        // A panic in `make` leaves the forms that were there before.
+        let mut forms = self.0.forms.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, bytes)) = forms.iter().find(|(known, _)| *known == form) {
+            return Ok(bytes.clone());
+        }
+        let bytes = make(&self.0.event)?;
+        forms.push((form, bytes.clone()));
+        Ok(bytes)
+    }
+
+    /// The event itself, copied if others read it too.
+    #[must_use]
+    pub fn into_event(self) -> Event {
+        Arc::try_unwrap(self.0).map_or_else(|shared| shared.event.clone(), |own| own.event)
+    }
+}
+
+impl<E: Into<Event>> From<E> for SharedEvent {
+    fn from(event: E) -> Self {
+        Self(Arc::new(Encodings { event: event.into(), forms: Mutex::default() }))
+    }
+}
+
+impl Deref for SharedEvent {
+    type Target = Event;
+
+    fn deref(&self) -> &Event {
+        &self.0.event
+    }
+}
+
+impl PartialEq for SharedEvent {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl fmt::Debug for SharedEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.event.fmt(f)
     }
 }

@@ -45,7 +45,7 @@ pub use bytes::Bytes;
 pub use caller::{Caller, TraceContext};
 pub use card::{Capabilities, Card, Extension, Interface, Provider, Signature, Skill};
 pub use error::{BoxError, Error, ErrorKind, FieldViolation, Result};
-pub use event::{ArtifactUpdate, Event, Seq, StatusUpdate};
+pub use event::{ArtifactUpdate, Event, Seq, SharedEvent, StatusUpdate};
 pub use id::{ArtifactId, ContextId, MessageId, PushConfigId, TaskId};
 pub use json::Object;
 pub use message::{Message, Role};

@@ -9,7 +9,7 @@ use crate::{
     caller::Caller,
     card::Card,
     error::Result,
-    event::{Event, Seq},
+    event::{Seq, SharedEvent},
     push::PushConfig,
     reply::{PushConfigPage, Reply, SendReply, TaskPage},
     request::{
@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// A stream of events, each with its place in the task's log.
-pub type EventStream = Pin<Box<dyn Stream<Item = Result<(Seq, Event)>> + Send>>;
+pub type EventStream = Pin<Box<dyn Stream<Item = Result<(Seq, SharedEvent)>> + Send>>;
 
 /// The operations of an agent. The engine runs them, a client sends them elsewhere, a gateway
 /// chooses who does; the doors are written against this trait alone.

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use chancery_core::{ErrorKind, Event, EventStream, Result, Seq};
+use chancery_core::{ErrorKind, EventStream, Result, Seq, SharedEvent};
 use futures_core::Stream;
 
 use crate::live::Live;
@@ -24,10 +24,10 @@ pub(crate) fn since(live: Arc<Live>, taken: Seq, history: Option<i32>) -> EventS
 }
 
 /// These events and no more.
-pub(crate) fn of(events: Vec<(Seq, Event)>) -> EventStream {
-    struct Ready(std::vec::IntoIter<(Seq, Event)>);
+pub(crate) fn of(events: Vec<(Seq, SharedEvent)>) -> EventStream {
+    struct Ready(std::vec::IntoIter<(Seq, SharedEvent)>);
     impl Stream for Ready {
-        type Item = Result<(Seq, Event)>;
+        type Item = Result<(Seq, SharedEvent)>;
         fn poll_next(mut self: std::pin::Pin<&mut Self>, _: &mut std::task::Context<'_>) -> std::task::Poll<Option<Self::Item>> {
             std::task::Poll::Ready(self.0.next().map(Ok))
         }
@@ -41,7 +41,7 @@ pub(crate) fn with_snapshot(live: Arc<Live>) -> EventStream {
     let wake = live.wake();
     let (after, task) = live.snapshot();
     let closed = task.status.state.is_terminal();
-    let ready = VecDeque::from([(after, Arc::new(Event::from(task)))]);
+    let ready = VecDeque::from([(after, task.into())]);
     Box::pin(stream(Cursor { wake, live, after, ready, closed }))
 }
 
@@ -49,16 +49,16 @@ struct Cursor {
     live: Arc<Live>,
     wake: tokio::sync::watch::Receiver<Seq>,
     after: Seq,
-    ready: VecDeque<(Seq, Arc<Event>)>,
+    ready: VecDeque<(Seq, SharedEvent)>,
     closed: bool,
 }
 
 impl Cursor {
-    async fn next(&mut self) -> Option<Result<(Seq, Event)>> {
+    async fn next(&mut self) -> Option<Result<(Seq, SharedEvent)>> {
         loop {
             if let Some((seq, event)) = self.ready.pop_front() {
                 self.after = seq;
-                return Some(Ok((seq, Arc::unwrap_or_clone(event))));
+                return Some(Ok((seq, event)));
             }
             if self.closed {
                 return None;
@@ -98,20 +98,20 @@ impl Cursor {
 }
 
 /// A stream from an async step, without a macro: the step owns the cursor while it runs.
-fn stream(cursor: Cursor) -> impl Stream<Item = Result<(Seq, Event)>> + Send {
-    type Step = std::pin::Pin<Box<dyn Future<Output = (Cursor, Option<Result<(Seq, Event)>>)> + Send>>;
+fn stream(cursor: Cursor) -> impl Stream<Item = Result<(Seq, SharedEvent)>> + Send {
+    type Step = std::pin::Pin<Box<dyn Future<Output = (Cursor, Option<Result<(Seq, SharedEvent)>>)> + Send>>;
     struct Steps {
         idle: Option<Cursor>,
         step: Option<Step>,
     }
     impl Stream for Steps {
-        type Item = Result<(Seq, Event)>;
+        type Item = Result<(Seq, SharedEvent)>;
         fn poll_next(mut self: std::pin::Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> std::task::Poll<Option<Self::Item>> {
             if let Some(cursor) = &mut self.idle
                 && let Some((seq, event)) = cursor.ready.pop_front()
             {
                 cursor.after = seq;
-                return std::task::Poll::Ready(Some(Ok((seq, Arc::unwrap_or_clone(event)))));
+                return std::task::Poll::Ready(Some(Ok((seq, event))));
             }
             if let Some(mut cursor) = self.idle.take() {
                 self.step = Some(Box::pin(async move {

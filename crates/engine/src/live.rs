@@ -14,7 +14,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use chancery_core::{Event, Result, Seq, Task, TaskId};
+use chancery_core::{Result, Seq, SharedEvent, Task, TaskId};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -46,7 +46,7 @@ pub(crate) struct Live {
 /// What everybody may know.
 struct Committed {
     task: Task,
-    ring: VecDeque<(Seq, Arc<Event>)>,
+    ring: VecDeque<(Seq, SharedEvent)>,
 }
 
 impl Live {
@@ -82,7 +82,7 @@ impl Live {
         for entry in entries {
             state::apply(&mut committed.task, &entry)?;
             seq = seq.next();
-            committed.ring.push_back((seq, Arc::new(entry.event)));
+            committed.ring.push_back((seq, SharedEvent::from(entry.event)));
         }
         let surplus = committed.ring.len().saturating_sub(RING_EVENTS);
         committed.ring.drain(..surplus);
@@ -155,7 +155,7 @@ impl Live {
     }
 
     /// Events after a cursor, from the ring; `None` when the ring does not reach back that far.
-    fn recent(&self, after: Seq) -> Option<Vec<(Seq, Arc<Event>)>> {
+    fn recent(&self, after: Seq) -> Option<Vec<(Seq, SharedEvent)>> {
         let committed = self.lock();
         let first = committed.ring.front()?.0;
         if first > after.next() {
@@ -166,7 +166,7 @@ impl Live {
     }
 
     /// Events after a cursor, from wherever they are.
-    pub(crate) async fn after(&self, after: Seq) -> Result<Vec<(Seq, Arc<Event>)>> {
+    pub(crate) async fn after(&self, after: Seq) -> Result<Vec<(Seq, SharedEvent)>> {
         if self.seq() <= after {
             return Ok(Vec::new());
         }
@@ -178,7 +178,7 @@ impl Live {
         let mut events = Vec::new();
         for row in &rows {
             let entries = log::read_entries(row).map_err(crate::engine::unavailable)?;
-            events.extend(entries.into_iter().filter(|(seq, _)| *seq > after).map(|(seq, entry)| (seq, Arc::new(entry.event))));
+            events.extend(entries.into_iter().filter(|(seq, _)| *seq > after).map(|(seq, entry)| (seq, SharedEvent::from(entry.event))));
         }
         Ok(events)
     }

@@ -411,7 +411,7 @@ fn gone() -> Error {
 }
 
 fn once(event: Event) -> EventStream {
-    feed::of(vec![(Seq::START, event)])
+    feed::of(vec![(Seq::START, event.into())])
 }
 
 /// Stands in for an engine that is gone.

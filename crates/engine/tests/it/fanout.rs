@@ -76,7 +76,7 @@ async fn begin(engine: &Engine) -> TaskId {
 }
 
 async fn next(stream: &mut EventStream) -> Option<(Seq, Event)> {
-    std::future::poll_fn(|cx| stream.as_mut().poll_next(cx)).await.map(Result::unwrap)
+    std::future::poll_fn(|cx| stream.as_mut().poll_next(cx)).await.map(Result::unwrap).map(|(seq, event)| (seq, event.into_event()))
 }
 
 async fn subscribe(engine: &Engine, task: &TaskId, after: Option<Seq>) -> EventStream {

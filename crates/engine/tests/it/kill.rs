@@ -67,7 +67,11 @@ fn digest(event: &Event) -> String {
 
 async fn next(stream: &mut EventStream) -> Option<(Seq, Event)> {
     let next = std::future::poll_fn(|cx| stream.as_mut().poll_next(cx));
-    tokio::time::timeout(Duration::from_secs(30), next).await.expect("the stream stands still").map(Result::unwrap)
+    tokio::time::timeout(Duration::from_secs(30), next)
+        .await
+        .expect("the stream stands still")
+        .map(Result::unwrap)
+        .map(|(seq, event)| (seq, event.into_event()))
 }
 
 /// The child: an engine and its callers, who say what they see. Does nothing as a test.

@@ -94,7 +94,8 @@ async fn all(stream: EventStream) -> Vec<(Seq, Event)> {
 async fn collect(mut stream: EventStream) -> Vec<(Seq, Event)> {
     let mut events = Vec::new();
     while let Some(event) = std::future::poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
-        events.push(event.unwrap());
+        let (seq, event) = event.unwrap();
+        events.push((seq, event.into_event()));
     }
     events
 }

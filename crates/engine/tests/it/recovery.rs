@@ -147,7 +147,10 @@ async fn working(engine: &Engine, text: &str) -> (TaskId, EventStream) {
 
 async fn next(stream: &mut EventStream) -> Option<Result<(Seq, Event), Error>> {
     let next = std::future::poll_fn(|cx| stream.as_mut().poll_next(cx));
-    tokio::time::timeout(Duration::from_secs(60), next).await.expect("the stream stands still")
+    tokio::time::timeout(Duration::from_secs(60), next)
+        .await
+        .expect("the stream stands still")
+        .map(|item| item.map(|(seq, event)| (seq, event.into_event())))
 }
 
 /// How a task ends, as seen from an engine.
