@@ -1,0 +1,1 @@
+//! Write and serve A2A agents.

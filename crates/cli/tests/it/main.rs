@@ -1,0 +1,1 @@
+//! The binary, as its users run it.

@@ -1,0 +1,2 @@
+//! The doors of an agent: JSON-RPC, HTTP+JSON and gRPC in every version of A2A, side by side on one
+//! port, and the webhooks that go out.

@@ -1,0 +1,1 @@
+//! The doors, through real sockets.
