@@ -1,1 +1,34 @@
-//! Write and serve A2A agents.
+//! Write and serve A2A agents: every version and every binding of the protocol on one port, tasks that
+//! survive the process, streams that can be resumed, webhooks that arrive.
+//!
+//! An agent is an async function from a [`Turn`] to an [`Outcome`]:
+//!
+//! ```no_run
+//! use chancery::{Card, Failure, Outcome, Server, Turn};
+//!
+//! async fn echo(turn: Turn) -> Result<Outcome, Failure> {
+//!     Ok(Outcome::reply(turn.text()))
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> chancery::Result<()> {
+//!     let card = Card::new("Echo", "Repeats what it hears").skill("echo", "Says your words back");
+//!     Server::new(card, echo).serve("127.0.0.1:7420").await
+//! }
+//! ```
+//!
+//! Every step up is one more word: `.store(…)`, `.data(…)`, `.public_url(…)`, `.limits(…)`; several
+//! agents on one port are [`Server::several`]. The parts are in [`engine`], [`server`] and [`core`].
+
+pub use chancery_core as core;
+pub use chancery_engine as engine;
+pub use chancery_server as server;
+
+pub use chancery_core::{
+    Artifact, Caller, Card, Content, Error, ErrorKind, Event, Message, Operations, Part, Result, Role, Skill, Task, TaskState,
+};
+pub use chancery_engine::{
+    Agent, Engine, Failure, OnRestart, Outcome, Turn,
+    store::{self, Memory, Sqlite},
+};
+pub use chancery_server::{Limits, Running, Server, Tls};

@@ -11,3 +11,7 @@ pub const SCOPE: &str = "urn:chancery:ext/scope/v1";
 
 /// JSON schemas of a skill's input and output.
 pub const SKILL_SCHEMA: &str = "urn:chancery:ext/skill-schema/v1";
+
+/// The place of every event in its task's log, under this key in the event's metadata: what `id:` is on
+/// server-sent events, for bindings that have no room beside the event.
+pub const SEQUENCE: &str = "urn:chancery:ext/sequence/v1";

@@ -153,6 +153,18 @@ impl PushConfigPage {
     }
 }
 
+impl Reply {
+    /// The task in the answer, if it is one.
+    #[must_use]
+    pub fn task(&self) -> Option<&Task> {
+        match self {
+            Self::Sent(reply) => reply.task(),
+            Self::Task(task) => Some(task),
+            _ => None,
+        }
+    }
+}
+
 impl SendReply {
     /// The task, if there is one.
     #[must_use]

@@ -226,6 +226,20 @@ impl Engine {
 }
 
 impl Builder {
+    /// The agent's card as it stands.
+    #[must_use]
+    pub fn card(&self) -> &Card {
+        &self.card
+    }
+
+    /// Changes both cards of the agent: whoever serves it knows where it can be reached.
+    #[must_use]
+    pub fn with_cards(mut self, mut change: impl FnMut(&mut Card)) -> Self {
+        change(&mut self.card);
+        self.extended.iter_mut().for_each(change);
+        self
+    }
+
     /// Where tasks are kept.
     #[must_use]
     pub fn store(mut self, store: impl Store) -> Self {

@@ -1,2 +1,28 @@
 //! The doors of an agent: JSON-RPC, HTTP+JSON and gRPC in every version of A2A, side by side on one
 //! port, and the webhooks that go out.
+//!
+//! [`Server`] is the way in. The bindings are written against
+//! [`Operations`](chancery_core::Operations) alone, so that whatever implements it can be served:
+//! an engine that runs an agent, a client that calls another, a gateway that chooses among many.
+
+mod body;
+mod call;
+mod card;
+mod cors;
+mod doors;
+mod grpc;
+mod jsonrpc;
+mod limit;
+mod listen;
+mod metrics;
+mod rest;
+mod server;
+mod sse;
+mod tls;
+mod visit;
+
+pub use body::Body;
+pub use doors::Doors;
+pub use limit::Limits;
+pub use server::{Running, Server};
+pub use tls::Tls;

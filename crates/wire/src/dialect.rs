@@ -1,7 +1,8 @@
 //! One name for each JSON form of the protocol, and what each of them can do.
 
 use chancery_core::{
-    ArtifactId, Binding, ContextId, Event, Limits, Operation, Origin, Reply, Request, Result, Task, TaskId, TaskState, Validate, Version,
+    ArtifactId, Binding, Bytes, ContextId, Error, Event, FileBytes, Limits, Operation, Origin, Reply, Request, Result, SharedEvent, Task,
+    TaskId, TaskState, Validate, Version,
 };
 
 use crate::{compact, json, v0_1, v0_2, v0_3, v1_0};
@@ -263,6 +264,44 @@ impl Dialect {
         self.codec().encode_event(event, memory, &mut out)?;
         out.iter_mut().for_each(json::one_line);
         Ok(out)
+    }
+
+    /// Writes one event that many streams show: as [`encode_event`](Self::encode_event), but what does not
+    /// depend on the stream is written once for all of them. Hands each element to `show`.
+    ///
+    /// # Errors
+    /// Does not happen for events that the protocol allows.
+    pub fn show_event(self, event: &SharedEvent, memory: &mut StreamMemory, mut show: impl FnMut(&[u8])) -> Result<()> {
+        let Some(form) = self.form(memory.origin.file_bytes) else {
+            self.encode_event(event, memory)?.iter().for_each(|element| show(element));
+            return Ok(());
+        };
+        let bytes = event.encoded(form, |event| {
+            let mut elements = self.encode_event(event, &mut StreamMemory::new(memory.origin))?;
+            match (elements.pop(), elements.is_empty()) {
+                (Some(element), true) => Ok(Bytes::from(element)),
+                _ => Err(Error::internal("an event of this dialect is one element")),
+            }
+        })?;
+        memory.closed |= event.ends_stream();
+        show(&bytes);
+        Ok(())
+    }
+
+    /// A number for what an event looks like in this dialect, if it looks alike in every stream.
+    fn form(self, bytes: FileBytes) -> Option<u8> {
+        let double = bytes == FileBytes::Double;
+        Some(match self {
+            Self::V1_0 | Self::V1_0Strict => 0,
+            Self::V0_3 => 1,
+            Self::V0_3Rest if double => 2,
+            Self::V0_3Rest => 3,
+            Self::V0_3RestKind => 4,
+            Self::V0_2 => 5,
+            Self::Compact => 6,
+            // Artifacts are numbered in the order in which the stream shows them.
+            Self::V0_1 => return None,
+        })
     }
 
     /// The element that must close a stream which ended without a closing event, if the version

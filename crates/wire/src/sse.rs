@@ -12,11 +12,20 @@ impl Dialect {
     /// in a frame.
     #[must_use]
     pub fn sse_frame(self, seq: Option<Seq>, data: &[u8]) -> Vec<u8> {
-        let id = match seq {
-            Some(seq) if self.version() != Version::V0_1 => format!("id: {seq}\n"),
-            _ => String::new(),
-        };
-        [id.as_bytes(), b"data: ", data, b"\n\n"].concat()
+        let mut frame = Vec::with_capacity(data.len() + 32);
+        self.write_sse_frame(&mut frame, seq, [b"", data, b""]);
+        frame
+    }
+
+    /// Writes the frame of a stream element into a buffer, with text around its data: see
+    /// [`sse_frame`](Self::sse_frame).
+    pub fn write_sse_frame(self, out: &mut Vec<u8>, seq: Option<Seq>, data: [&[u8]; 3]) {
+        if let Some(seq) = seq.filter(|_| self.version() != Version::V0_1) {
+            out.extend_from_slice(format!("id: {seq}\n").as_bytes());
+        }
+        out.extend_from_slice(b"data: ");
+        data.iter().for_each(|piece| out.extend_from_slice(piece));
+        out.extend_from_slice(b"\n\n");
     }
 
     /// Writes the frame of an error that ends a stream; `data` is the error in its envelope.

@@ -1,0 +1,1 @@
+//! Calls A2A agents.

@@ -1,0 +1,71 @@
+//! From a request in some version to the operation, whatever the binding: who calls, and what a cursor
+//! on a repeated message means.
+
+use chancery_core::{
+    Answer, Caller, Error, ErrorKind, GetTask, Operations, Request, Result, SendMessage, Seq, Subscribe, TraceContext, Version,
+};
+use http::{HeaderMap, HeaderName};
+
+/// Names a request, so that its repetition does not happen twice.
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// The last event that the caller has seen.
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
+/// Bytes of an idempotency key.
+const KEY_BYTES: usize = 256;
+
+/// Who calls, as the headers say; gRPC metadata are headers too. Of the extensions that are asked for,
+/// those are active that the agent knows.
+pub(crate) fn caller(headers: &HeaderMap, version: Version, known: &[String]) -> Result<Caller> {
+    let mut caller = Caller::anonymous();
+    if !known.is_empty() {
+        caller.extensions = chancery_wire::headers::requested_extensions(version, texts(headers));
+        caller.extensions.retain(|uri| known.contains(uri));
+    }
+    caller.resume_after = text(headers, &LAST_EVENT_ID).and_then(|id| id.trim().parse().ok()).map(Seq::new);
+    caller.trace = text(headers, &TRACE_PARENT).map(|parent| TraceContext::new(parent, text(headers, &TRACE_STATE).unwrap_or_default()));
+    if let Some(key) = headers.get(&IDEMPOTENCY_KEY) {
+        let key = key.to_str().ok().filter(|key| !key.is_empty() && key.len() <= KEY_BYTES);
+        let words = "must be 1 to 256 visible characters";
+        caller.idempotency_key = Some(key.ok_or_else(|| Error::invalid_param("Idempotency-Key", words))?.to_owned());
+    }
+    Ok(caller)
+}
+
+/// The text of a header.
+pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+fn texts(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
+    headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
+}
+
+/// Calls the operation. A message that comes with a cursor is a repetition: its stream goes on, and it
+/// is not sent twice.
+pub(crate) async fn answer(operations: &dyn Operations, caller: &mut Caller, request: Request) -> Result<Answer> {
+    caller.tenant = request.tenant().to_owned();
+    match request {
+        Request::StreamMessage(send) if caller.resume_after.is_some() && caller.idempotency_key.is_none() => {
+            resume(operations, caller, *send).await
+        }
+        request => chancery_core::call(operations, caller, request).await,
+    }
+}
+
+/// Goes on with the stream of a message that names no idempotency key: by its task, which must have it.
+async fn resume(operations: &dyn Operations, caller: &Caller, send: SendMessage) -> Result<Answer> {
+    let Some(id) = send.message.task_id.clone() else {
+        let words = "needs the Idempotency-Key of the first request; or subscribe to the task";
+        return Err(Error::invalid_param("Last-Event-ID", words));
+    };
+    let known = match operations.get_task(caller, GetTask::new(id.clone())).await {
+        Ok(task) => task.history.iter().any(|message| message.message_id == send.message.message_id),
+        // v0.1 names its tasks itself: this one is new.
+        Err(error) if error.kind() == ErrorKind::TaskNotFound && send.create_missing => false,
+        Err(error) => return Err(error),
+    };
+    let stream = if known { operations.subscribe(caller, Subscribe::new(id)).await } else { operations.stream_message(caller, send).await };
+    stream.map(Answer::Stream)
+}

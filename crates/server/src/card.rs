@@ -1,0 +1,92 @@
+//! The agent's card at its well-known paths, in the forms that readers of each version want.
+
+use chancery_core::{Bytes, Card, Error, Result, Version};
+use chancery_wire::version::{Asked, CardForm};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, StatusCode,
+    header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, VARY},
+};
+
+use crate::body::Body;
+
+/// How long a reader may keep a card without asking again.
+const FRESH: HeaderValue = HeaderValue::from_static("public, max-age=300");
+
+/// All forms of one card, written once.
+#[derive(Debug)]
+pub(crate) struct CardFiles {
+    /// One document for readers of every version.
+    merged: File,
+    /// For readers that refuse members they do not know.
+    v1_0: File,
+    agent_json: File,
+    compact: File,
+    since: HeaderValue,
+}
+
+#[derive(Debug)]
+struct File {
+    json: Bytes,
+    tag: HeaderValue,
+}
+
+impl CardFiles {
+    /// Writes the forms of a card; `key` names the agent in the compact form, `since` is when the card
+    /// came to be, as an HTTP date.
+    pub(crate) fn new(card: &Card, key: &str, since: HeaderValue) -> Result<Self> {
+        Ok(Self {
+            merged: File::new(&chancery_wire::card::merged(card))?,
+            v1_0: File::new(card)?,
+            agent_json: File::new(&chancery_wire::card::agent_json(card))?,
+            compact: File::new(&chancery_wire::card::compact(card, key))?,
+            since,
+        })
+    }
+
+    /// Answers a request for a card.
+    pub(crate) fn answer(&self, form: CardForm, headers: &HeaderMap) -> http::Response<Body> {
+        let version = headers.get(HeaderName::from_static(chancery_wire::headers::VERSION)).and_then(|value| value.to_str().ok());
+        let file = match form {
+            CardForm::AgentJson => &self.agent_json,
+            CardForm::Compact => &self.compact,
+            _ if Asked::parse(version) == Asked::For(Version::V1_0) => &self.v1_0,
+            _ => &self.merged,
+        };
+        let unchanged = match headers.get(IF_NONE_MATCH) {
+            Some(tags) => tags.to_str().is_ok_and(|tags| is_among(tags, &file.tag)),
+            None => headers.get(IF_MODIFIED_SINCE).is_some_and(|known| date(known) >= date(&self.since)),
+        };
+        let mut response = http::Response::new(if unchanged { Body::bytes(Bytes::new()) } else { Body::bytes(file.json.clone()) });
+        if unchanged {
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+        }
+        let answer = response.headers_mut();
+        answer.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        answer.insert(ETAG, file.tag.clone());
+        answer.insert(LAST_MODIFIED, self.since.clone());
+        answer.insert(CACHE_CONTROL, FRESH);
+        answer.insert(VARY, HeaderValue::from_static("A2A-Version"));
+        // A public card is for everybody, pages in browsers included.
+        answer.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+        response
+    }
+}
+
+impl File {
+    fn new(document: &impl serde::Serialize) -> Result<Self> {
+        let json = serde_json::to_vec(document).map_err(Error::internal)?;
+        let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &json);
+        let tag: String = digest.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        Ok(Self { json: json.into(), tag: HeaderValue::from_str(&format!("\"{tag}\"")).map_err(Error::internal)? })
+    }
+}
+
+/// An HTTP date; `None` comes before all of them.
+fn date(value: &HeaderValue) -> Option<std::time::SystemTime> {
+    httpdate::parse_http_date(value.to_str().ok()?).ok()
+}
+
+/// Whether a list of tags names this one, weakly or strongly, or all.
+fn is_among(tags: &str, own: &HeaderValue) -> bool {
+    tags.split(',').map(str::trim).any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag).as_bytes() == own.as_bytes())
+}

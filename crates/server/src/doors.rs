@@ -1,0 +1,208 @@
+//! All doors of all agents on a server: which agent and which door a request is for.
+//!
+//! ```text
+//! request --> Doors --+-- content type application/grpc ----------> grpc.rs
+//!                     +-- /healthz /readyz /metrics /…/jwks.json    here
+//!                     +-- the agent whose path it is
+//!                           +-- GET  …/.well-known/agent-card.json  card.rs
+//!                           +-- POST …                              jsonrpc.rs
+//!                           `-- …/message:send, …/v1/…, …           rest.rs
+//! ```
+
+use std::{net::IpAddr, panic::AssertUnwindSafe, sync::Arc};
+
+use chancery_core::{Binding, BoxError, Bytes, Card, Error, Operations, Result, Version};
+use chancery_wire::version::{CardForm, card_form};
+use http::{
+    HeaderValue, Method, Request, Response, StatusCode,
+    header::{ALLOW, CONTENT_TYPE},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    body::Body,
+    card::CardFiles,
+    cors::Cors,
+    grpc, jsonrpc,
+    limit::{Gate, Limits},
+    metrics::Meter,
+    rest,
+    visit::Visit,
+};
+
+/// The doors of one or several agents, for whatever HTTP server stands in front of them.
+///
+/// [`Server`](crate::Server) does that by itself; this is for those who have one already.
+#[derive(Clone)]
+pub struct Doors {
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    /// The longest path first.
+    pub(crate) agents: Vec<Hosted>,
+    pub(crate) limits: Limits,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) meter: Meter,
+    pub(crate) cors: Cors,
+    /// The public keys of webhook signatures.
+    pub(crate) jwks: Option<Bytes>,
+    /// Set when the server stops.
+    pub(crate) closing: CancellationToken,
+    pub(crate) grpc: grpc::Services,
+}
+
+/// An agent behind the doors.
+pub(crate) struct Hosted {
+    /// Its key on the server; also the tenant by which gRPC finds it.
+    pub(crate) key: String,
+    /// Where it is: empty, or `/` and a name.
+    pub(crate) path: String,
+    pub(crate) operations: Arc<dyn Operations>,
+    pub(crate) cards: CardFiles,
+    /// The extensions that it knows.
+    pub(crate) extensions: Vec<String>,
+    pub(crate) versions: Vec<Version>,
+    pub(crate) bindings: Vec<Binding>,
+}
+
+impl Hosted {
+    /// An agent with its card, which says where it is and what it knows.
+    pub(crate) fn new(key: &str, path: &str, card: &Card, operations: Arc<dyn Operations>, since: HeaderValue) -> Result<Self> {
+        let extensions = card.capabilities.extensions.iter().map(|extension| extension.uri.clone()).collect();
+        Ok(Self {
+            key: key.to_owned(),
+            path: path.to_owned(),
+            operations,
+            cards: CardFiles::new(card, key, since)?,
+            extensions,
+            versions: crate::server::VERSIONS.to_vec(),
+            bindings: crate::server::BINDINGS.to_vec(),
+        })
+    }
+}
+
+impl Doors {
+    pub(crate) fn new(mut agents: Vec<Hosted>, limits: Limits, cors: Cors, jwks: Option<Bytes>, closing: CancellationToken) -> Self {
+        agents.sort_by_key(|agent| std::cmp::Reverse(agent.path.len()));
+        let gate = Gate::new(limits.clone());
+        let inner = Inner { agents, limits, gate, meter: Meter::default(), cors, jwks, closing, grpc: grpc::Services::new() };
+        Self { inner: Arc::new(inner) }
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+
+    /// Answers a request; `peer` is where it came from, if that is known. Never fails: what goes wrong is
+    /// an answer too.
+    pub async fn handle<B>(&self, request: Request<B>, peer: Option<IpAddr>) -> Response<Body>
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError> + Send,
+    {
+        let mut handling = std::pin::pin!(self.inner.handle(request, peer));
+        let guarded = std::future::poll_fn(|cx| {
+            // Nothing that a panic may have left half done outlives this request.
+            match std::panic::catch_unwind(AssertUnwindSafe(|| handling.as_mut().poll(cx))) {
+                Ok(poll) => poll.map(Some),
+                Err(_) => std::task::Poll::Ready(None),
+            }
+        });
+        guarded.await.unwrap_or_else(|| {
+            tracing::error!("a request made the server panic");
+            rest::refusal(&Error::internal("panic"), StatusCode::INTERNAL_SERVER_ERROR)
+        })
+    }
+}
+
+impl Inner {
+    async fn handle<B>(&self, request: Request<B>, peer: Option<IpAddr>) -> Response<Body>
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError> + Send,
+    {
+        if grpc::is_grpc(request.headers()) {
+            return grpc::answer(self, request, peer).await;
+        }
+        let path = request.uri().path();
+        if let Some(response) = self.own(request.method(), path) {
+            return response;
+        }
+        let Some((agent, below)) = self.agent(path) else {
+            self.meter.refused();
+            return nothing_here();
+        };
+        let below = below.to_owned();
+        let (head, body) = request.into_parts();
+        let form = if below.is_empty() || below == "/" { Some(CardForm::Merged) } else { card_form(&below) };
+        let mut response = match (&head.method, form) {
+            (&Method::OPTIONS, form) => return self.cors.preflight(&head.headers, form.is_some()),
+            (&Method::GET | &Method::HEAD, Some(form)) => return agent.cards.answer(form, &head.headers),
+            (&Method::POST, Some(CardForm::Merged)) if below.len() <= 1 => {
+                let visit = Visit { doors: self, agent, head: &head, peer };
+                match visit.read(body).await {
+                    Ok(body) => jsonrpc::answer(&visit, &body).await,
+                    Err(refusal) => jsonrpc::refused(&visit, &refusal),
+                }
+            }
+            (_, Some(_)) => {
+                self.meter.refused();
+                not_allowed(if below.len() <= 1 { "GET, HEAD, POST, OPTIONS" } else { "GET, HEAD, OPTIONS" })
+            }
+            (_, None) => {
+                let visit = Visit { doors: self, agent, head: &head, peer };
+                rest::answer(&visit, &below, body).await
+            }
+        };
+        self.cors.allow(&head.headers, response.headers_mut());
+        response
+    }
+
+    /// The agent at a path, and the rest of the path.
+    fn agent<'a>(&self, path: &'a str) -> Option<(&Hosted, &'a str)> {
+        self.agents.iter().find_map(|agent| {
+            let below = path.strip_prefix(agent.path.as_str())?;
+            (below.is_empty() || below.starts_with('/')).then_some((agent, below))
+        })
+    }
+
+    /// What the server says about itself.
+    fn own(&self, method: &Method, path: &str) -> Option<Response<Body>> {
+        let text = |text: String, content_type| {
+            let mut response = Response::new(Body::bytes(text));
+            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+            response
+        };
+        let plain = "text/plain; charset=utf-8";
+        let response = match path {
+            "/healthz" => text("ok\n".to_owned(), plain),
+            "/readyz" if self.closing.is_cancelled() => {
+                let mut response = text("stopping\n".to_owned(), plain);
+                *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+                response
+            }
+            "/readyz" => text("ready\n".to_owned(), plain),
+            "/metrics" => text(self.meter.text(self.gate.requests(), self.gate.streams()), "text/plain; version=0.0.4"),
+            "/.well-known/jwks.json" => {
+                let mut response = Response::new(Body::bytes(self.jwks.clone()?));
+                response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/jwk-set+json"));
+                response
+            }
+            _ => return None,
+        };
+        Some(if matches!(*method, Method::GET | Method::HEAD) { response } else { not_allowed("GET, HEAD") })
+    }
+}
+
+fn nothing_here() -> Response<Body> {
+    let error = Error::new(chancery_core::ErrorKind::MethodNotFound, "There is no agent at this path");
+    rest::refusal(&error, StatusCode::NOT_FOUND)
+}
+
+fn not_allowed(allowed: &'static str) -> Response<Body> {
+    let error = Error::new(chancery_core::ErrorKind::MethodNotFound, format!("This path takes {allowed} only"));
+    let mut response = rest::refusal(&error, StatusCode::METHOD_NOT_ALLOWED);
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    response
+}

@@ -1,0 +1,172 @@
+//! JSON-RPC: one path for all methods of all versions.
+
+use chancery_core::{Answer, Binding, Error, ErrorKind, GetTask, Origin, Reply, Request, Result, Version};
+use chancery_wire::{
+    Dialect, StreamMemory, errors, jsonrpc,
+    jsonrpc::{Call, Id, Refused},
+    version::{self, Spoken},
+};
+use http::{
+    HeaderValue, Response, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE},
+};
+use serde_json::value::RawValue;
+
+use crate::{
+    body::Body,
+    sse::EventBody,
+    visit::{Refusal, Visit, error_headers},
+};
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// Answers a body: one call, or a batch.
+pub(crate) async fn answer(visit: &Visit<'_>, body: &[u8]) -> Response<Body> {
+    if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+        return batch(visit, body).await;
+    }
+    match Call::parse(body) {
+        Ok(call) => single(visit, &call, false).await,
+        Err(refused) => unread(visit, refused),
+    }
+}
+
+/// Answers a body that could not be read.
+pub(crate) fn refused(visit: &Visit<'_>, refusal: &Refusal) -> Response<Body> {
+    let mut response = failure(dialect_of_error(visit, None), &Id::null(), &refusal.error);
+    *response.status_mut() = refusal.status;
+    visit.doors.meter.refused();
+    response
+}
+
+fn unread(visit: &Visit<'_>, Refused { id, error }: Refused) -> Response<Body> {
+    visit.doors.meter.refused();
+    failure(dialect_of_error(visit, None), &id, &error)
+}
+
+/// Answers a batch as JSON-RPC 2.0 says: calls without an id get no answer, and if none has an id there
+/// is nothing to say.
+async fn batch(visit: &Visit<'_>, body: &[u8]) -> Response<Body> {
+    let calls: Vec<&RawValue> = match serde_json::from_slice(body) {
+        Ok(calls) => calls,
+        Err(error) => return unread(visit, Refused { id: Id::null(), error: Error::from(ErrorKind::Parse).caused_by(error) }),
+    };
+    let limit = visit.doors.limits.batch;
+    if calls.is_empty() || calls.len() > limit {
+        let words = format!("A batch holds 1 to {limit} calls");
+        return unread(visit, Refused { id: Id::null(), error: Error::new(ErrorKind::InvalidRequest, words) });
+    }
+    let mut answers = Vec::with_capacity(calls.len());
+    for call in calls {
+        let (notification, answer) = match Call::parse(call.get().as_bytes()) {
+            Ok(call) => (call.id.is_none(), single(visit, &call, true).await),
+            Err(refused) => (false, unread(visit, refused)),
+        };
+        if !notification {
+            answers.push(answer.into_body().into_bytes());
+        }
+    }
+    if answers.is_empty() {
+        let mut response = Response::new(Body::bytes(""));
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        return response;
+    }
+    json(StatusCode::OK, [b"[".as_slice(), &answers.join(b",".as_slice()), b"]"].concat())
+}
+
+async fn single(visit: &Visit<'_>, call: &Call<'_>, in_batch: bool) -> Response<Body> {
+    let id = call.answer_id();
+    let said = visit.version();
+    let read = read(visit, call, said.as_deref(), in_batch).await;
+    let (version, spoken, request) = match read {
+        Ok(read) => read,
+        Err(error) => {
+            visit.doors.meter.refused();
+            return failure(dialect_of_error(visit, Some(&call.method)), &id, &error);
+        }
+    };
+    let done = visit.run(version, Binding::JsonRpc, request).await;
+    let mut response = match done.answer {
+        Ok(Answer::Reply(reply)) => success(version, spoken, &id, &reply),
+        Ok(Answer::Stream(events)) => {
+            let memory = StreamMemory::new(Origin::new(version, Binding::JsonRpc));
+            let closing = visit.doors.closing.clone().cancelled_owned();
+            let Some(pass) = done.pass else { return failure(dialect(version), &id, &Error::internal("a stream without a pass")) };
+            stream(EventBody::new(events, dialect(version), memory, Some(id), visit.doors.limits.keep_alive, closing, pass))
+        }
+        Err(error) => failure(dialect(version), &id, &error),
+    };
+    visit.answer_headers(&done.caller, response.headers_mut());
+    response
+}
+
+/// What a call asks, and in which version.
+async fn read(visit: &Visit<'_>, call: &Call<'_>, said: Option<&str>, in_batch: bool) -> Result<(Version, Spoken, Request)> {
+    visit.demand_json()?;
+    let (spoken, operation) = version::of_rpc(&call.method, said)?;
+    if in_batch && operation.is_streaming() {
+        return Err(Error::new(ErrorKind::InvalidRequest, "A stream cannot be part of a batch; call it alone"));
+    }
+    let version = spoken.resolve(None);
+    visit.demand_served(version, Binding::JsonRpc)?;
+    let request = dialect(version).request(operation, call.params(), &visit.doors.limits.message)?;
+    let version = match (&request, spoken) {
+        // A stream has its version from its first event on; other answers show it themselves.
+        (Request::Subscribe(subscribe), Spoken::OfTask) => {
+            let mut caller = chancery_core::Caller::anonymous();
+            caller.tenant.clone_from(&subscribe.tenant);
+            let mut get = GetTask::new(subscribe.id.clone());
+            get.history_length = Some(0);
+            let created = visit.agent.operations.get_task(&caller, get).await.ok();
+            spoken.resolve(created.map(|task| task.record.origin.version))
+        }
+        _ => version,
+    };
+    Ok((version, spoken, request))
+}
+
+fn success(version: Version, spoken: Spoken, id: &Id, reply: &Reply) -> Response<Body> {
+    let version = match reply.task() {
+        Some(task) if spoken == Spoken::OfTask => spoken.resolve(Some(task.record.origin.version)),
+        _ => version,
+    };
+    match dialect(version).encode_reply(reply) {
+        Ok(result) => json(StatusCode::OK, jsonrpc::result(id, &result)),
+        Err(error) => failure(dialect(version), id, &error),
+    }
+}
+
+fn failure(dialect: Dialect, id: &Id, error: &Error) -> Response<Body> {
+    // Errors can always be written.
+    let body = dialect.encode_rpc_error(error).unwrap_or_default();
+    let status = StatusCode::from_u16(errors::rpc_http_status(error.kind())).unwrap_or(StatusCode::OK);
+    let mut response = json(status, jsonrpc::error(id, &body));
+    error_headers(error.kind(), response.headers_mut());
+    response
+}
+
+fn dialect(version: Version) -> Dialect {
+    // Every version has a form over JSON-RPC.
+    Dialect::of(version, Binding::JsonRpc).unwrap_or(Dialect::V1_0)
+}
+
+fn dialect_of_error(visit: &Visit<'_>, method: Option<&str>) -> Dialect {
+    dialect(version::of_rpc_error(method, visit.version().as_deref()))
+}
+
+fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
+    let mut response = Response::new(Body::bytes(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, JSON);
+    response
+}
+
+/// An answer that goes on.
+pub(crate) fn stream(events: EventBody) -> Response<Body> {
+    let mut response = Response::new(Body::events(events));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}

@@ -1,0 +1,118 @@
+//! HTTP+JSON: the paths of v1.0, v0.3, v0.2 and the compact dialect.
+
+use chancery_core::{Answer, Binding, BoxError, Bytes, Error, ErrorKind, Origin, Version};
+use chancery_wire::{Dialect, StreamMemory, rest, rest::Route};
+use http::{HeaderValue, Method, Response, StatusCode, header::CONTENT_TYPE};
+
+use crate::{
+    body::Body,
+    jsonrpc,
+    sse::EventBody,
+    visit::{Visit, error_headers},
+};
+
+/// Answers a request to a path below the agent's own.
+pub(crate) async fn answer<B>(visit: &Visit<'_>, below: &str, body: B) -> Response<Body>
+where
+    B: http_body::Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    let method = if visit.head.method == Method::HEAD { "GET" } else { visit.head.method.as_str() };
+    let v1_base = visit.agent.path.ends_with("/v1");
+    let route = match Route::find(method, below, visit.version().as_deref(), v1_base) {
+        Ok(Some(route)) => route,
+        Ok(None) => {
+            visit.doors.meter.refused();
+            let error = Error::new(ErrorKind::MethodNotFound, "There is nothing at this path for this method");
+            return failure(dialect_of_path(below), &error);
+        }
+        Err(error) => {
+            visit.doors.meter.refused();
+            return failure(dialect_of_path(below), &error);
+        }
+    };
+    let usual = usual_dialect(route.version);
+    let body = match visit.read(body).await {
+        Ok(body) => body,
+        Err(refusal) => {
+            visit.doors.meter.refused();
+            let mut response = failure(usual, &refusal.error);
+            *response.status_mut() = refusal.status;
+            return response;
+        }
+    };
+    let dialect = if route.version == Version::V0_3 { rest::v0_3_shape(&body) } else { usual };
+    let read = || {
+        visit.demand_served(route.version, Binding::HttpJson)?;
+        if !body.is_empty() {
+            visit.demand_json()?;
+        }
+        route.request(dialect, visit.head.uri.query().unwrap_or_default(), &body, &visit.doors.limits.message)
+    };
+    let request = match read() {
+        Ok(request) => request,
+        Err(error) => {
+            visit.doors.meter.refused();
+            return failure(dialect, &error);
+        }
+    };
+    let origin = request.origin().unwrap_or_else(|| Origin::new(route.version, Binding::HttpJson));
+    let done = visit.run(route.version, Binding::HttpJson, request).await;
+    let mut response = match done.answer {
+        Ok(Answer::Reply(reply)) => match dialect.encode_reply(&reply) {
+            Ok(body) => json(dialect, body),
+            Err(error) => failure(dialect, &error),
+        },
+        Ok(Answer::Stream(events)) => {
+            let closing = visit.doors.closing.clone().cancelled_owned();
+            let Some(pass) = done.pass else { return failure(dialect, &Error::internal("a stream without a pass")) };
+            let memory = StreamMemory::new(origin);
+            jsonrpc::stream(EventBody::new(events, dialect, memory, None, visit.doors.limits.keep_alive, closing, pass))
+        }
+        Err(error) => failure(dialect, &error),
+    };
+    visit.answer_headers(&done.caller, response.headers_mut());
+    response
+}
+
+/// An error before any version is known, in the form of v1.0.
+pub(crate) fn refusal(error: &Error, status: StatusCode) -> Response<Body> {
+    let mut response = failure(Dialect::V1_0, error);
+    *response.status_mut() = status;
+    response
+}
+
+fn failure(dialect: Dialect, error: &Error) -> Response<Body> {
+    // Errors can always be written.
+    let (status, body) = dialect.encode_http_error(error).unwrap_or((500, Vec::new()));
+    let mut response = Response::new(Body::bytes(body));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    // Some clients read errors of this type only.
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    error_headers(error.kind(), response.headers_mut());
+    response
+}
+
+fn json(dialect: Dialect, body: Vec<u8>) -> Response<Body> {
+    let mut response = Response::new(Body::bytes(body));
+    let content_type = match dialect.version() {
+        Version::V1_0 => "application/a2a+json",
+        _ => "application/json",
+    };
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// The form of a version over HTTP+JSON; that of v0.2 has one path only.
+fn usual_dialect(version: Version) -> Dialect {
+    Dialect::of(version, Binding::HttpJson).unwrap_or(Dialect::V0_2)
+}
+
+/// In whose terms to say that a path is not there.
+fn dialect_of_path(below: &str) -> Dialect {
+    match below.split('/').nth(1) {
+        Some("v1") => Dialect::V0_3Rest,
+        Some("compact" | "messages" | "agent-card") => Dialect::Compact,
+        _ => Dialect::V1_0,
+    }
+}

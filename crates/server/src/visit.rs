@@ -1,0 +1,204 @@
+//! One request to one agent: what all bindings do with it.
+
+use std::{
+    net::IpAddr,
+    time::{Duration, Instant},
+};
+
+use chancery_core::{Answer, Binding, BoxError, Bytes, Caller, Error, ErrorKind, Operation, Request, Result, Version};
+use chancery_wire::headers;
+use http::{
+    HeaderMap, HeaderName, HeaderValue, StatusCode,
+    header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER},
+    request::Parts,
+};
+use http_body_util::{BodyExt, Limited};
+use tracing::Instrument as _;
+
+use crate::{
+    call,
+    doors::{Hosted, Inner},
+    limit::StreamPass,
+};
+
+const VERSION: HeaderName = HeaderName::from_static(headers::VERSION);
+/// How long a caller that was sent away should wait.
+const COME_BACK: HeaderValue = HeaderValue::from_static("1");
+
+/// One request to one agent.
+pub(crate) struct Visit<'a> {
+    pub(crate) doors: &'a Inner,
+    pub(crate) agent: &'a Hosted,
+    pub(crate) head: &'a Parts,
+    pub(crate) peer: Option<IpAddr>,
+}
+
+/// A request that was refused before anybody looked at what it asks.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    pub(crate) error: Error,
+}
+
+/// What became of a request.
+pub(crate) struct Done {
+    pub(crate) answer: Result<Answer>,
+    pub(crate) caller: Caller,
+    /// For an answer that is a stream.
+    pub(crate) pass: Option<StreamPass>,
+}
+
+impl Visit<'_> {
+    /// The version that the request names, in its header or else in its query.
+    pub(crate) fn version(&self) -> Option<std::borrow::Cow<'_, str>> {
+        if let Some(version) = call::text(&self.head.headers, &VERSION).filter(|version| !version.is_empty()) {
+            return Some(version.into());
+        }
+        let query = self.head.uri.query()?;
+        let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+        pairs.find(|(name, _)| name.eq_ignore_ascii_case(headers::VERSION)).map(|(_, version)| version.into_owned().into())
+    }
+
+    /// Reads the body, within its limits.
+    pub(crate) async fn read<B>(&self, body: B) -> Result<Bytes, Refusal>
+    where
+        B: http_body::Body<Data = Bytes>,
+        B::Error: Into<BoxError>,
+    {
+        let limit = self.doors.limits.body;
+        let announced = call::text(&self.head.headers, &CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
+        if announced.is_some_and(|length| length > limit) {
+            return Err(too_large(limit));
+        }
+        match tokio::time::timeout(self.doors.limits.body_time, Limited::new(body, limit).collect()).await {
+            Ok(Ok(body)) => Ok(body.to_bytes()),
+            Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_large(limit)),
+            Ok(Err(error)) => Err(Refusal {
+                status: StatusCode::BAD_REQUEST,
+                error: Error::new(ErrorKind::InvalidRequest, "The body could not be read").caused_by(error),
+            }),
+            Err(_) => {
+                let error = Error::new(ErrorKind::InvalidRequest, "The body took too long to come");
+                Err(Refusal { status: StatusCode::REQUEST_TIMEOUT, error })
+            }
+        }
+    }
+
+    /// Whether the body is JSON by its content type. Clients that do not say are believed.
+    pub(crate) fn demand_json(&self) -> Result<()> {
+        let Some(content_type) = self.head.headers.get(CONTENT_TYPE) else { return Ok(()) };
+        let media_type = content_type.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
+        let json = media_type.eq_ignore_ascii_case("application/json")
+            || media_type.eq_ignore_ascii_case("application/a2a+json")
+            || media_type.eq_ignore_ascii_case("application/json-rpc");
+        if json || media_type.is_empty() {
+            return Ok(());
+        }
+        let error = Error::new(ErrorKind::ContentTypeNotSupported, "Requests are application/json or application/a2a+json");
+        Err(error.with("mediaType", media_type))
+    }
+
+    /// Whether this agent is served in a version, over a binding.
+    pub(crate) fn demand_served(&self, version: Version, binding: Binding) -> Result<()> {
+        let agent = self.agent;
+        let known = version == Version::Compact && agent.versions.contains(&Version::V1_0) || agent.versions.contains(&version);
+        if !known {
+            let supported: Vec<_> = agent.versions.iter().map(|version| version.as_str()).collect();
+            let supported = supported.join(", ");
+            let words = format!("A2A version {version} is not supported here; supported: {supported}");
+            let error = Error::new(ErrorKind::VersionNotSupported, words);
+            return Err(error.with("requestedVersion", version.as_str()).with("supportedVersions", supported));
+        }
+        if agent.bindings.contains(&binding) {
+            Ok(())
+        } else {
+            Err(Error::new(ErrorKind::MethodNotFound, format!("This agent is not served over {binding}")))
+        }
+    }
+
+    /// Has a request answered, and counts it.
+    pub(crate) async fn run(&self, version: Version, binding: Binding, request: Request) -> Done {
+        let (began, operation) = (Instant::now(), request.operation());
+        let agent = self.agent.key.as_str();
+        let span = tracing::info_span!("request", agent, op = operation.name(), %version, %binding);
+        let done = self.enter(version, operation, request).instrument(span).await;
+        let error = done.answer.as_ref().err();
+        let took = began.elapsed();
+        self.doors.meter.answered(version, binding, operation, error.map(Error::kind), took);
+        self.report(version, binding, operation, &done.answer, took);
+        done
+    }
+
+    async fn enter(&self, version: Version, operation: Operation, request: Request) -> Done {
+        let mut caller = match call::caller(&self.head.headers, version, &self.agent.extensions) {
+            Ok(caller) => caller,
+            Err(error) => return Done { answer: Err(error), caller: Caller::anonymous(), pass: None },
+        };
+        let gate = &self.doors.gate;
+        let admitted = gate.enter(|| self.who(&caller)).and_then(|request| {
+            let stream = operation.is_streaming().then(|| gate.open(self.who(&caller))).transpose()?;
+            Ok((request, stream))
+        });
+        let (answer, pass) = match admitted {
+            Ok((_request, pass)) => (call::answer(&*self.agent.operations, &mut caller, request).await, pass),
+            Err(error) => (Err(error), None),
+        };
+        Done { answer, caller, pass }
+    }
+
+    /// Whose streams and requests are counted together.
+    fn who(&self, caller: &Caller) -> String {
+        match (&caller.subject, self.peer) {
+            (Some(subject), _) => format!("{}/{subject}", caller.tenant),
+            (None, Some(peer)) => peer.to_string(),
+            (None, None) => String::new(),
+        }
+    }
+
+    fn report(&self, version: Version, binding: Binding, operation: Operation, answer: &Result<Answer>, took: Duration) {
+        let agent = self.agent.key.as_str();
+        let op = operation.name();
+        match answer {
+            Ok(answer) => {
+                let task = match answer {
+                    Answer::Reply(reply) => reply.task(),
+                    Answer::Stream(_) => None,
+                };
+                let id = task.map(|task| task.id.as_str());
+                let state = task.map(|task| task.status.state.as_str());
+                tracing::info!(agent, op, %binding, %version, task = id, state, ?took, "answered");
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::Internal | ErrorKind::InvalidAgentResponse) => {
+                let cause = std::error::Error::source(error);
+                tracing::error!(agent, op, %binding, %version, error = %error, cause, ?took, "failed");
+            }
+            Err(error) => tracing::info!(agent, op, %binding, %version, error = %error, ?took, "refused"),
+        }
+    }
+
+    /// The headers that go with an answer, whatever it is.
+    pub(crate) fn answer_headers(&self, caller: &Caller, answer: &mut HeaderMap) {
+        if caller.extensions.is_empty() {
+            return;
+        }
+        let names = self.head.headers.keys().map(HeaderName::as_str);
+        for (name, value) in headers::activated_extensions(names, caller.extensions.iter().map(String::as_str)) {
+            // The names come from the card, which may hold anything; what is no header value is not told.
+            if let Ok(value) = HeaderValue::from_str(&value) {
+                answer.insert(name, value);
+            }
+        }
+    }
+}
+
+/// The headers that go with an error.
+pub(crate) fn error_headers(kind: ErrorKind, answer: &mut HeaderMap) {
+    if matches!(kind, ErrorKind::RateLimited | ErrorKind::Unavailable) {
+        answer.insert(RETRY_AFTER, COME_BACK);
+    }
+}
+
+fn too_large(limit: usize) -> Refusal {
+    let error = Error::new(ErrorKind::InvalidRequest, format!("The body is larger than {limit} bytes"));
+    Refusal { status: StatusCode::PAYLOAD_TOO_LARGE, error }
+}
