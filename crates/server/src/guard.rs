@@ -172,7 +172,7 @@ impl Guard {
     pub fn check_address(&self, address: IpAddr) -> Result<(), Refused> {
         let inner = match address {
             IpAddr::V4(_) => vec![address],
-            IpAddr::V6(outer) => unwrap(outer),
+            IpAddr::V6(outer) => reached(outer),
         };
         if inner.iter().all(|inner| self.lets_through(*inner)) { Ok(()) } else { Err(Refused::Address(address)) }
     }
@@ -331,7 +331,7 @@ pub async fn body(mut response: Response, most: usize) -> Result<Vec<u8>, BodyEr
 }
 
 /// The addresses that an IPv6 address leads to: the IPv4 addresses wrapped in it, else itself.
-fn unwrap(address: Ipv6Addr) -> Vec<IpAddr> {
+fn reached(address: Ipv6Addr) -> Vec<IpAddr> {
     let segments = address.segments();
     let v4 = |high: u16, low: u16| IpAddr::V4(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)));
     match segments {
