@@ -575,7 +575,7 @@ async fn a_webhook_at_a_forbidden_address_is_never_called() {
     assert_eq!(answers.asked(), ["inside.example", "mixed.example"]);
 }
 
-/// Guarantee G7, V10-HOOK-003, V10-HOOK-005: through failures, a receiver that is down, and a restart of it.
+/// A receiver that takes one event, fails, is down, and comes back.
 async fn comes_back(store: Arc<dyn Store>) {
     let failing = Receiver::start(|number, _| Some(answer(if number == 0 { 200 } else { 500 }, &[]))).await;
     let (address, url) = (failing.address, failing.url());
@@ -604,11 +604,13 @@ async fn comes_back(store: Arc<dyn Store>) {
     assert!(bench.engine.dead_letters(&Caller::anonymous(), 10).await.unwrap().is_empty());
 }
 
+/// Guarantee G7, V10-HOOK-003, V10-HOOK-005.
 #[tokio::test]
 async fn a_receiver_that_fails_and_is_down_gets_every_event_in_order() {
     comes_back(Arc::new(Memory::new())).await;
 }
 
+/// The same on SQLite.
 #[tokio::test]
 async fn a_receiver_that_fails_and_is_down_gets_every_event_in_order_from_sqlite() {
     let folder = Folder::new();
