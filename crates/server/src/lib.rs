@@ -11,6 +11,7 @@ mod card;
 mod cors;
 mod doors;
 mod grpc;
+pub mod guard;
 mod jsonrpc;
 mod limit;
 mod listen;
@@ -20,6 +21,7 @@ mod server;
 mod sse;
 mod tls;
 mod visit;
+pub mod webhook;
 
 pub use body::Body;
 pub use doors::Doors;

@@ -11,6 +11,7 @@ use std::{
 use chancery_core::{Binding, Card, Error, Extension, Interface, Operations, Result, Version, extension};
 use chancery_engine::{
     Agent, Builder, Engine,
+    push::Schedule,
     store::{Sqlite, Store},
 };
 use http::HeaderValue;
@@ -20,9 +21,11 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     cors::Cors,
     doors::{Doors, Hosted},
+    guard::{self, Guard},
     limit::Limits,
     listen,
     tls::Tls,
+    webhook::{Key, Webhooks},
 };
 
 /// The versions that are served unless something else is said, newest first.
@@ -54,13 +57,15 @@ const TASKS: &str = "tasks.db";
 pub struct Server {
     agents: Vec<Place>,
     store: Option<Arc<dyn Store>>,
-    data: PathBuf,
+    data: Option<PathBuf>,
     public_url: Option<String>,
     versions: Vec<Version>,
     bindings: Vec<Binding>,
     limits: Limits,
     origins: Vec<String>,
     tls: Option<Tls>,
+    guard: Guard,
+    schedule: Option<Schedule>,
     grace: Duration,
 }
 
@@ -86,13 +91,15 @@ impl Server {
         Self {
             agents: Vec::new(),
             store: None,
-            data: DATA.into(),
+            data: None,
             public_url: None,
             versions: VERSIONS.to_vec(),
             bindings: BINDINGS.to_vec(),
             limits: Limits::default(),
             origins: Vec::new(),
             tls: None,
+            guard: Guard::new(),
+            schedule: None,
             grace: Duration::from_secs(30),
         }
     }
@@ -115,9 +122,9 @@ impl Server {
         self
     }
 
-    /// The folder for tasks and keys; `.a2a` in the working folder when not said.
+    /// The folder for tasks and keys; `.a2a` in the working folder when neither this nor a store is said.
     pub fn data(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.data = folder.into();
+        self.data = Some(folder.into());
         self
     }
 
@@ -149,6 +156,19 @@ impl Server {
     /// Lets web pages of this origin call the agents; `*` for all.
     pub fn origin(mut self, origin: impl Into<String>) -> Self {
         self.origins.push(origin.into());
+        self
+    }
+
+    /// Which addresses webhooks may be at, instead of public ones only. A server that listens on loopback
+    /// only lets webhooks there through in any case.
+    pub fn guard(mut self, guard: Guard) -> Self {
+        self.guard = guard;
+        self
+    }
+
+    /// When failed notifications are tried again.
+    pub fn schedule(mut self, schedule: Schedule) -> Self {
+        self.schedule = Some(schedule);
         self
     }
 
@@ -185,10 +205,18 @@ impl Server {
         let local = listener.local_addr().map_err(Error::internal)?;
         let base = self.public_url.clone().unwrap_or_else(|| base_url(local, self.tls.is_some()));
         let base = base.trim_end_matches('/').to_owned();
-        let store = match self.store.take() {
-            Some(store) => store,
-            None => Arc::new(open(&self.data).await?),
+        let (data, store) = match (self.data.take(), self.store.take()) {
+            (data, Some(store)) => (data, store),
+            (data, None) => {
+                let folder = data.unwrap_or_else(|| DATA.into());
+                let store = open(&folder).await?;
+                (Some(folder), Arc::new(store) as Arc<dyn Store>)
+            }
         };
+        let signer = signer(data).await?;
+        let guard = if local.ip().is_loopback() { self.guard.clone().loopback(true) } else { self.guard.clone() };
+        let post = guard::Client::new(guard, guard::Timeouts::default()).map_err(Error::internal)?;
+        let webhooks = Webhooks::new(post, signer.clone());
         let since = HeaderValue::from_str(&httpdate::fmt_http_date(SystemTime::now())).map_err(Error::internal)?;
         let several = self.agents.len() > 1;
         let (mut engines, mut hosted) = (Vec::new(), Vec::new());
@@ -198,7 +226,11 @@ impl Server {
             let (card, operations): (Card, Arc<dyn Operations>) = match place.what {
                 What::Agent(builder) => {
                     let builder = builder.with_cards(|card| self.describe(card, &base, &path, several));
-                    let engine = builder.name(key.clone()).shared_store(store.clone()).start();
+                    let builder = builder.name(key.clone()).shared_store(store.clone()).sender(webhooks.clone());
+                    let engine = match &self.schedule {
+                        Some(schedule) => builder.schedule(schedule.clone()).start(),
+                        None => builder.start(),
+                    };
                     engines.push(engine.clone());
                     (engine.card().clone(), Arc::new(engine))
                 }
@@ -212,8 +244,9 @@ impl Server {
             agent.bindings.clone_from(&self.bindings);
             hosted.push(agent);
         }
+        let jwks = signer.jwks();
         let closing = CancellationToken::new();
-        let doors = Doors::new(hosted, self.limits, Cors(self.origins), None, closing.clone());
+        let doors = Doors::new(hosted, self.limits, Cors(self.origins), Some(jwks.into()), closing.clone());
         let acceptor = self.tls.map(Tls::acceptor);
         let serving = tokio::spawn(Box::pin(listen::serve(listener, acceptor, doors.clone(), closing.clone(), self.grace)));
         Ok(Running { local, base, doors, engines, closing, serving, grace: self.grace })
@@ -222,6 +255,7 @@ impl Server {
     /// Makes a card true: where the agent is, in which versions, and what it can do.
     fn describe(&self, card: &mut Card, base: &str, path: &str, several: bool) {
         card.capabilities.streaming.get_or_insert(true);
+        card.capabilities.push_notifications.get_or_insert(true);
         let host = base.split_once("://").map_or(base, |(_, rest)| rest);
         let host = host.split('/').next().unwrap_or(host);
         card.supported_interfaces.clear();
@@ -315,6 +349,13 @@ async fn listen_on(address: impl tokio::net::ToSocketAddrs) -> Result<TcpListene
 async fn open(folder: &Path) -> Result<Sqlite> {
     tokio::fs::create_dir_all(folder).await.map_err(Error::internal)?;
     Sqlite::open(folder.join(TASKS)).await.map_err(Error::internal)
+}
+
+/// The key that signs notifications: kept in the data folder, or made anew when there is none.
+async fn signer(data: Option<PathBuf>) -> Result<Key> {
+    let Some(folder) = data else { return Key::ephemeral().map_err(Error::internal) };
+    let opened = tokio::task::spawn_blocking(move || Key::open(folder)).await;
+    opened.map_err(Error::internal)?.map_err(Error::internal)
 }
 
 /// Waits until the process is asked to stop.

@@ -1,1 +1,12 @@
 //! The doors, through real sockets.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    unreachable_pub,
+    reason = "a test fails by panicking and says why"
+)]
+
+mod guard;
+mod webhook;
