@@ -4,12 +4,12 @@ use chancery::{Artifact, Card, Failure, Outcome, Part, Turn};
 use serde_json::json;
 
 /// The agent's card.
-pub fn card() -> Card {
+pub(crate) fn card() -> Card {
     Card::new("Clerk", "Does what the first word says").skill("obey", "Does what it is told").takes(["*/*"]).gives(["*/*"])
 }
 
 /// Does what the first word says; anything else is answered with an artifact.
-pub async fn clerk(turn: Turn) -> Result<Outcome, Failure> {
+pub(crate) async fn clerk(turn: Turn) -> Result<Outcome, Failure> {
     let (verb, rest) = turn.text().split_once(' ').unwrap_or((turn.text(), ""));
     match verb {
         // A direct message, without a task.
