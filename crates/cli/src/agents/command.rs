@@ -4,9 +4,9 @@ use std::{process::ExitStatus, sync::Arc, time::Duration};
 
 use chancery_engine::{ArtifactWriter, Failure, Outcome, Turn};
 use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
+    io::AsyncWriteExt,
     process::{ChildStdin, Command},
-    sync::Semaphore,
+    sync::{Semaphore, mpsc},
 };
 
 use super::{
@@ -19,8 +19,6 @@ use crate::config;
 const LINE: usize = 4 << 10;
 /// The longest piece between two delimiters that is waited for.
 const CHUNK: usize = 1 << 20;
-/// How much of the output is taken at a time.
-const READ: usize = 64 << 10;
 /// How much of stderr a caller may be shown.
 const TAIL: usize = 2 << 10;
 
@@ -36,7 +34,13 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    pub(crate) fn new(agent: &config::Agent, command: config::Command, chunk: Option<String>, expose_stderr: bool, children: Children) -> Self {
+    pub(crate) fn new(
+        agent: &config::Agent,
+        command: config::Command,
+        chunk: Option<String>,
+        expose_stderr: bool,
+        children: Children,
+    ) -> Self {
         let places = Arc::new(Semaphore::new(command.max_processes));
         Self { name: agent.name.clone(), timeout: agent.timeout, command, chunk, expose_stderr, places, children }
     }
@@ -58,13 +62,18 @@ impl Text {
             command.env("TRACEPARENT", &trace.parent);
         }
         let mut process = self.children.start(command, self.command.kill_after, Some(permit)).map_err(|error| unstarted(&error))?;
-        let (stdin, stdout, stderr) = (process.stdin.take(), process.stdout.take(), process.stderr.take());
+        let (stdin, stdout, stderr) =
+            (process.stdin.take(), self.children.pump(process.stdout.take()), self.children.pump(process.stderr.take()));
         let mut output = Output::new(turn, self.chunk.as_deref());
         let mut tail = Tail::default();
-        let (status, _) = {
+        let status = {
             // All three at once: a program that writes before it has read everything must not stand still.
             let talk = async {
-                tokio::try_join!(feed(stdin, turn.text()), output.copy(stdout), tail.copy(stderr, &self.name)).map(|_| ())
+                let logged = async {
+                    tail.copy(stderr, &self.name).await;
+                    Ok(())
+                };
+                tokio::try_join!(feed(stdin, turn.text()), output.copy(stdout), logged).map(|_| ())
             };
             end(&process, self.command.kill_after, talk).await?
         };
@@ -85,12 +94,12 @@ impl Text {
 
 /// Waits for the process and its pipes. What it left running may hold the pipes a little longer than it
 /// lived, but not for ever.
-async fn end(process: &Process, patience: Duration, talk: impl Future<Output = Result<(), Failure>>) -> Result<(ExitStatus, ()), Failure> {
+async fn end(process: &Process, patience: Duration, talk: impl Future<Output = Result<(), Failure>>) -> Result<ExitStatus, Failure> {
     let mut talk = std::pin::pin!(talk);
     let status = tokio::select! {
         told = &mut talk => {
             told?;
-            return Ok((process.exit().await?, ()));
+            return Ok(process.exit().await?);
         }
         status = process.exit() => status?,
     };
@@ -98,7 +107,7 @@ async fn end(process: &Process, patience: Duration, talk: impl Future<Output = R
         Ok(told) => told?,
         Err(_) => tracing::warn!("something that the command started keeps its output open"),
     }
-    Ok((status, ()))
+    Ok(status)
 }
 
 /// The program with its arguments, and with nothing of our environment but what is named.
@@ -132,9 +141,8 @@ async fn feed(stdin: Option<ChildStdin>, text: &str) -> Result<(), Failure> {
 }
 
 /// Takes lines from stderr into our log, as a task of its own would.
-pub(crate) async fn log(stderr: Option<impl AsyncRead + Unpin>, agent: &str) {
-    // Nobody is shown its end, and what cannot be read any more is over.
-    drop(Tail::default().copy(stderr, agent).await);
+pub(crate) async fn log(stderr: mpsc::Receiver<Vec<u8>>, agent: &str) {
+    Tail::default().copy(stderr, agent).await;
 }
 
 /// The end of stderr.
@@ -145,12 +153,9 @@ struct Tail {
 }
 
 impl Tail {
-    async fn copy(&mut self, from: Option<impl AsyncRead + Unpin>, agent: &str) -> Result<(), Failure> {
-        let Some(mut from) = from else { return Ok(()) };
-        let mut buffer = vec![0; LINE];
-        loop {
-            let count = from.read(&mut buffer).await?;
-            for byte in &buffer[..count] {
+    async fn copy(&mut self, mut from: mpsc::Receiver<Vec<u8>>, agent: &str) {
+        while let Some(piece) = from.recv().await {
+            for byte in &piece {
                 if *byte != b'\n' {
                     self.line.push(*byte);
                 }
@@ -158,14 +163,11 @@ impl Tail {
                     self.log(agent);
                 }
             }
-            self.kept.extend_from_slice(&buffer[..count]);
+            self.kept.extend_from_slice(&piece);
             let surplus = self.kept.len().saturating_sub(TAIL);
             self.kept.drain(..surplus);
-            if count == 0 {
-                self.log(agent);
-                return Ok(());
-            }
         }
+        self.log(agent);
     }
 
     fn log(&mut self, agent: &str) {
@@ -196,20 +198,15 @@ impl<'a> Output<'a> {
         Self { turn, delimiter, writer: None, rest: Vec::new() }
     }
 
-    async fn copy(&mut self, from: Option<impl AsyncRead + Unpin>) -> Result<(), Failure> {
-        let Some(mut from) = from else { return Ok(()) };
-        let mut buffer = vec![0; READ];
-        loop {
-            let count = from.read(&mut buffer).await?;
-            if count == 0 {
-                return Ok(());
-            }
-            self.rest.extend_from_slice(&buffer[..count]);
+    async fn copy(&mut self, mut from: mpsc::Receiver<Vec<u8>>) -> Result<(), Failure> {
+        while let Some(piece) = from.recv().await {
+            self.rest.extend_from_slice(&piece);
             match self.delimiter {
                 Some(delimiter) => self.split(delimiter.as_bytes()).await?,
                 None => self.lines().await?,
             }
         }
+        Ok(())
     }
 
     /// Passes on whole lines; of a long one, what there is of it.

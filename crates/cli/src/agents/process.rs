@@ -11,8 +11,9 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::{
+    io::{AsyncRead, AsyncReadExt},
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
-    sync::{OwnedSemaphorePermit, watch},
+    sync::{OwnedSemaphorePermit, mpsc, watch},
     time::Instant,
 };
 use tokio_util::{
@@ -22,6 +23,10 @@ use tokio_util::{
 
 /// How often a process group that outlives its leader is looked at.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// How much of a pipe is read at a time, and how many such pieces may wait.
+const READ: usize = 64 << 10;
+const AHEAD: usize = 4;
 
 /// Everything that was started and has not ended yet.
 #[derive(Debug, Clone, Default)]
@@ -64,6 +69,22 @@ impl Children {
     /// Runs something that ends by itself and is waited for when the server stops.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.tracker.spawn(work);
+    }
+
+    /// Reads a pipe to its end. What nobody takes any more is thrown away: a process that is asked to end
+    /// can then still write, instead of dying of a broken pipe before it has put its things in order.
+    pub(crate) fn pump(&self, from: Option<impl AsyncRead + Unpin + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
+        let (sender, receiver) = mpsc::channel(AHEAD);
+        let pump = async move {
+            let Some(mut from) = from else { return };
+            let mut buffer = vec![0; READ];
+            // A pipe that cannot be read is at its end.
+            while let Ok(count @ 1..) = from.read(&mut buffer).await {
+                let _ = sender.send(buffer[..count].to_vec()).await;
+            }
+        };
+        self.spawn(pump);
+        receiver
     }
 
     /// Ends every process and waits until all are gone. What was started later is ended too.

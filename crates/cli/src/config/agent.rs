@@ -98,8 +98,28 @@ pub(crate) enum Lifetime {
 
 pub(super) const KEYS: Keys = Keys {
     known: &[
-        "name", "description", "path", "version", "skills", "card", "bindings", "versions", "timeout", "concurrency", "on_restart",
-        "command", "mode", "chunk", "env", "cwd", "kill_after", "max_processes", "expose_stderr", "lifetime", "lenient", "echo",
+        "name",
+        "description",
+        "path",
+        "version",
+        "skills",
+        "card",
+        "bindings",
+        "versions",
+        "timeout",
+        "concurrency",
+        "on_restart",
+        "command",
+        "mode",
+        "chunk",
+        "env",
+        "cwd",
+        "kill_after",
+        "max_processes",
+        "expose_stderr",
+        "lifetime",
+        "lenient",
+        "echo",
     ],
     later: &["host", "auth", "http", "model", "openai", "mcp", "upstream", "a2a", "wasm", "script", "executor"],
 };
@@ -192,7 +212,9 @@ fn path(section: &mut Section<'_, '_>, name: &str, alone: bool, others: &[Agent]
     let right = path == "/" || (path.starts_with('/') && !path.ends_with('/') && !path.contains("//") && path.chars().all(fine));
     if !right {
         let what = format!("{path:?} cannot be a path");
-        return Err(section.wrong(&said, what).hint("begin with \"/\", do not end with it, and use letters, digits, \".\", \"_\", \"~\" and \"-\""));
+        return Err(section
+            .wrong(&said, what)
+            .hint("begin with \"/\", do not end with it, and use letters, digits, \".\", \"_\", \"~\" and \"-\""));
     }
     if OWN_PATHS.iter().any(|own| path.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))) {
         return Err(section.wrong(&said, format!("the path {path:?} belongs to the server")));
@@ -276,10 +298,9 @@ fn backend(document: &Document<'_>, section: &mut Section<'_, '_>, name: &str, f
         program,
         arguments: words.value.iter().skip(1).map(|word| word.value.clone()).collect(),
         mode: mode(section)?,
-        env: section.texts("env")?.map_or_else(
-            || vec!["PATH".to_owned(), "LANG".to_owned()],
-            |names| names.value.into_iter().map(|name| name.value).collect(),
-        ),
+        env: section
+            .texts("env")?
+            .map_or_else(|| vec!["PATH".to_owned(), "LANG".to_owned()], |names| names.value.into_iter().map(|name| name.value).collect()),
         cwd: place,
         kill_after: or(section.duration("kill_after")?, || Duration::from_secs(5)),
         max_processes: or(section.count("max_processes")?, || 4),

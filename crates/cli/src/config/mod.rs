@@ -24,19 +24,20 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
+use self::section::{Document, Keys, Result, Section, Value, kind};
 pub(crate) use self::{
     agent::{Agent, Backend, Command, Lifetime, Mode},
     problem::Problem,
     quantity::duration,
     watch::Watch,
 };
-use self::section::{Document, Keys, Result, Section, Value, kind};
 
 /// The file that `a2a serve` starts from when it is asked for one: every key with its meaning.
 pub(crate) const DEFAULT: &str = include_str!("default.toml");
 
 /// The wire versions by name.
-pub(crate) const VERSIONS: [(&str, Version); 4] = [("1.0", Version::V1_0), ("0.3", Version::V0_3), ("0.2", Version::V0_2), ("0.1", Version::V0_1)];
+pub(crate) const VERSIONS: [(&str, Version); 4] =
+    [("1.0", Version::V1_0), ("0.3", Version::V0_3), ("0.2", Version::V0_2), ("0.1", Version::V0_1)];
 /// The bindings by name.
 pub(crate) const BINDINGS: [(&str, Binding); 3] = [("jsonrpc", Binding::JsonRpc), ("rest", Binding::HttpJson), ("grpc", Binding::Grpc)];
 
@@ -257,8 +258,7 @@ fn retention(mut section: Section<'_, '_>) -> Result<Retention> {
 
 fn log(mut section: Section<'_, '_>) -> Result<Log> {
     use tracing::Level;
-    let levels =
-        [("error", Level::ERROR), ("warn", Level::WARN), ("info", Level::INFO), ("debug", Level::DEBUG), ("trace", Level::TRACE)];
+    let levels = [("error", Level::ERROR), ("warn", Level::WARN), ("info", Level::INFO), ("debug", Level::DEBUG), ("trace", Level::TRACE)];
     Ok(Log {
         json: or(section.choice("format", &[("text", false), ("json", true)])?, || false),
         level: or(section.choice("level", &levels)?, || Level::INFO),
@@ -266,7 +266,11 @@ fn log(mut section: Section<'_, '_>) -> Result<Log> {
 }
 
 /// Every `[[agent]]`, each name and path once.
-fn agents(document: &Document<'_>, entry: Option<(Spanned<toml::de::DeString<'_>>, Spanned<DeValue<'_>>)>, file: &Path) -> Result<Vec<Agent>> {
+fn agents(
+    document: &Document<'_>,
+    entry: Option<(Spanned<toml::de::DeString<'_>>, Spanned<DeValue<'_>>)>,
+    file: &Path,
+) -> Result<Vec<Agent>> {
     let Some((key, value)) = entry else { return Ok(Vec::new()) };
     let items = match value.into_inner() {
         DeValue::Array(items) => items,

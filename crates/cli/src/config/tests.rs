@@ -37,7 +37,10 @@ fn the_default_file_names_every_key() {
         assert!(named, "{key} is not in default.toml");
     }
     // With every comment sign in front of a key taken away, it is still a file.
-    let whole: Vec<_> = DEFAULT.lines().map(|line| if line.contains(" = ") || line.contains("[[") { line.trim_start_matches("# ") } else { line }).collect();
+    let whole: Vec<_> = DEFAULT
+        .lines()
+        .map(|line| if line.contains(" = ") || line.contains("[[") { line.trim_start_matches("# ") } else { line })
+        .collect();
     let whole = whole.join("\n").replace("card = \"card.json\"", "").replace("lifetime = \"task\"", "").replace("lenient = false", "");
     parse(&whole).unwrap_or_else(|problem| panic!("{problem}"));
 }
@@ -110,7 +113,8 @@ fn everything_that_is_said_is_read() {
     assert_eq!((words.bindings.as_slice(), words.versions.as_deref()), (&[Binding::HttpJson][..], Some(&[Version::V1_0][..])));
     assert_eq!((words.timeout, words.concurrency), (Duration::from_millis(500), Some(2)));
     assert_eq!(words.on_restart, chancery_engine::OnRestart::Rerun);
-    let skills: Vec<_> = words.card.skills.iter().map(|skill| (skill.id.as_str(), skill.name.as_str(), skill.description.as_str())).collect();
+    let skills: Vec<_> =
+        words.card.skills.iter().map(|skill| (skill.id.as_str(), skill.name.as_str(), skill.description.as_str())).collect();
     assert_eq!(skills, [("count", "count", "Counts"), ("sum", "Sum", "Adds")]);
     assert_eq!(words.card.version, "2.1");
     let Backend::Command(command) = &words.backend else { panic!("a command") };
@@ -168,7 +172,10 @@ fn what_is_wrong_is_said_with_its_place_and_a_suggestion() {
             "[limits]\nrate = 5\n",
             "a2a.toml:2:1: the key \"rate\" of [limits] is not supported in this release\n  |\n2 | rate = 5\n  | ^^^^\nhint: remove it, or wait for a later release",
         ),
-        ("[server]\nlisten = 8080\n", "a2a.toml:2:10: listen of [server] must be a string, not a number\n  |\n2 | listen = 8080\n  |          ^^^^"),
+        (
+            "[server]\nlisten = 8080\n",
+            "a2a.toml:2:10: listen of [server] must be a string, not a number\n  |\n2 | listen = 8080\n  |          ^^^^",
+        ),
         (
             "[server]\nlisten = \"8080\"\n",
             "a2a.toml:2:10: listen must be an address and a port, not \"8080\"\n  |\n2 | listen = \"8080\"\n  |          ^^^^^^\nhint: write it like \"127.0.0.1:8080\" or \"[::]:8080\"",
@@ -195,7 +202,10 @@ fn what_is_wrong_is_said_with_its_place_and_a_suggestion() {
             "[server]\ndrain = \"30\"\n",
             "a2a.toml:2:9: drain must be a duration, not \"30\"\n  |\n2 | drain = \"30\"\n  |         ^^^^\nhint: write it like 500ms, 2s, 5m or 1h30m",
         ),
-        ("[server]\nreload = \"no\"\n", "a2a.toml:2:10: reload of [server] must be true or false, not a string\n  |\n2 | reload = \"no\"\n  |          ^^^^"),
+        (
+            "[server]\nreload = \"no\"\n",
+            "a2a.toml:2:10: reload of [server] must be true or false, not a string\n  |\n2 | reload = \"no\"\n  |          ^^^^",
+        ),
         (
             "[store]\ndurability = \"proces\"\n",
             "a2a.toml:2:14: durability must be \"power\" or \"process\", not \"proces\"\n  |\n2 | durability = \"proces\"\n  |              ^^^^^^^^\nhint: did you mean \"process\"?",
@@ -337,7 +347,10 @@ fn what_is_wrong_is_said_with_its_place_and_a_suggestion() {
 #[test]
 fn a_card_is_laid_over_the_one_that_is_made() {
     let folder = Folder::new();
-    folder.write("card.json", r#"{"name":"Harbor","capabilities":{"streaming":null},"provider":{"organization":"Port","url":"https://port.example"}}"#);
+    folder.write(
+        "card.json",
+        r#"{"name":"Harbor","capabilities":{"streaming":null},"provider":{"organization":"Port","url":"https://port.example"}}"#,
+    );
     let file = folder.write("a2a.toml", "[[agent]]\nname = \"a\"\ndescription = \"d\"\necho = true\ncard = \"card.json\"\n");
     let config = Config::load(&file).unwrap();
     config.check().unwrap();
@@ -354,7 +367,10 @@ fn a_card_is_laid_over_the_one_that_is_made() {
     assert_eq!(Config::load(&file).unwrap_err().to_string(), format!("{card}: the card must be a JSON object"));
     folder.write("card.json", r#"{"description":""}"#);
     let problem = Config::load(&file).unwrap().check().unwrap_err().to_string();
-    assert_eq!(problem, format!("{}: the card of the agent \"a\" is not valid: Invalid parameters: description is required", file.display()));
+    assert_eq!(
+        problem,
+        format!("{}: the card of the agent \"a\" is not valid: Invalid parameters: description is required", file.display())
+    );
 }
 
 #[test]

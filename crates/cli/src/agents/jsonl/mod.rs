@@ -67,7 +67,9 @@ impl Jsonl {
     }
 
     async fn worker(&self) -> Result<Arc<Worker>, Failure> {
-        let start = |permit| Worker::start(&self.children, prepared(&self.command, &self.manner.agent), self.command.kill_after, permit, &self.manner);
+        let start = |permit| {
+            Worker::start(&self.children, prepared(&self.command, &self.manner.agent), self.command.kill_after, permit, &self.manner)
+        };
         let started = match self.manner.lifetime {
             Lifetime::Task => start(Some(self.places.clone().acquire_owned().await?)),
             Lifetime::Pool => self.pool.worker(self.command.max_processes, || start(None)).await,
@@ -130,6 +132,8 @@ impl<'a> Talk<'a> {
         let turn = self.turn;
         let mut limit = limit;
         let mut answer: Option<Answer<'_>> = None;
+        // An answer to a question, until the process says something after it.
+        let mut unheard: Option<Message> = None;
         loop {
             let waiting = answer.is_some();
             let next = async {
@@ -142,10 +146,19 @@ impl<'a> Talk<'a> {
                 biased;
                 heard = heard.recv() => {
                     let heard = heard.unwrap_or(Heard::Exit(None));
+                    if !matches!(heard, Heard::Exit(_)) {
+                        unheard = None;
+                    }
                     match heard {
                         Heard::Exit(status) if waiting && status.is_none_or(|status| status.success()) => {
                             let Some(answer) = answer.take() else { continue };
                             return Ok(Next::Again(answer.await?));
+                        }
+                        // It asked and went, and the answer crossed its way: the next process gets it.
+                        Heard::Exit(status) if unheard.is_some() && status.is_none_or(|status| status.success()) => {
+                            let Some(message) = unheard.take() else { continue };
+                            self.history.pop();
+                            return Ok(Next::Again(message));
                         }
                         Heard::Exit(status) => return self.exited(status).await.map(Next::Over),
                         Heard::Broken(why) => {
@@ -168,6 +181,7 @@ impl<'a> Talk<'a> {
                     match message? {
                         Some(message) => {
                             limit = Instant::now() + self.agent.timeout;
+                            unheard = waiting.then(|| message.clone());
                             self.send(worker, json!({"type": "message", "taskId": turn.task_id(), "message": message}), limit).await?;
                             self.history.push(message);
                         }
@@ -201,7 +215,9 @@ impl<'a> Talk<'a> {
                 let line = json!({"type": "delegated", "taskId": self.turn.task_id(), "call": call, "error": error});
                 self.send(worker, line, limit).await?;
             }
-            Said::Handoff {} => return Ok(Some(Outcome::failed("The agent wanted to hand the task over, which is not supported in this release."))),
+            Said::Handoff {} => {
+                return Ok(Some(Outcome::failed("The agent wanted to hand the task over, which is not supported in this release.")));
+            }
             // Handled where they are read: they belong to no task.
             Said::Ready { .. } | Said::Log { .. } | Said::Unknown => {}
         }

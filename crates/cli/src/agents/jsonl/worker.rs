@@ -83,12 +83,13 @@ impl Worker {
         let (input, lines) = mpsc::channel(AHEAD);
         let tasks = Arc::new(Tasks::default());
         let exit = process.exit_of();
-        children.spawn(write(stdin, lines));
+        children.spawn(write(stdin, lines, exit.clone()));
         children.spawn(read(stdout, tasks.clone(), exit.clone(), manner.clone()));
-        let agent = manner.agent.clone();
+        let (agent, stderr) = (manner.agent.clone(), children.pump(stderr));
         children.spawn(async move { command::log(stderr, &agent).await });
         let lifetime = if manner.lifetime == Lifetime::Task { "task" } else { "pool" };
-        let hello = json!({"type": "hello", "protocol": PROTOCOL, "agent": {"id": manner.agent, "name": manner.agent}, "lifetime": lifetime});
+        let hello =
+            json!({"type": "hello", "protocol": PROTOCOL, "agent": {"id": manner.agent, "name": manner.agent}, "lifetime": lifetime});
         // The channel is empty, so that there is room.
         drop(input.try_send(hello.to_string()));
         Ok(Arc::new(Self { input, tasks, exit, process: Mutex::new(Some(process)) }))
@@ -183,9 +184,14 @@ impl Tasks {
     }
 }
 
-async fn write(stdin: Option<ChildStdin>, mut lines: mpsc::Receiver<String>) {
+async fn write(stdin: Option<ChildStdin>, mut lines: mpsc::Receiver<String>, exit: Exit) {
     let Some(mut stdin) = stdin else { return };
-    while let Some(mut line) = lines.recv().await {
+    loop {
+        let line = tokio::select! {
+            line = lines.recv() => line,
+            _ = exit.wait() => None,
+        };
+        let Some(mut line) = line else { return };
         line.push('\n');
         if let Err(error) = stdin.write_all(line.as_bytes()).await {
             tracing::debug!(%error, "the process does not read any more");
@@ -236,7 +242,11 @@ async fn hand(tasks: &Tasks, manner: &Manner, task: Option<&str>, said: Said) {
         Said::Unknown => return tracing::warn!(agent = manner.agent, "a line of an unknown type was skipped"),
         Said::Ready { skills } => {
             if !skills.is_empty() {
-                tracing::info!(agent = manner.agent, skills = skills.len(), "skills of a process are not added to the card in this release");
+                tracing::info!(
+                    agent = manner.agent,
+                    skills = skills.len(),
+                    "skills of a process are not added to the card in this release"
+                );
             }
             return;
         }
