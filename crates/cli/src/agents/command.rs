@@ -6,7 +6,7 @@ use chancery_engine::{ArtifactWriter, Failure, Outcome, Turn};
 use tokio::{
     io::AsyncWriteExt,
     process::{ChildStdin, Command},
-    sync::{Semaphore, mpsc},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
 };
 
 use super::{
@@ -46,14 +46,15 @@ impl Text {
     }
 
     pub(crate) async fn run(&self, turn: Turn) -> Result<Outcome, Failure> {
-        match tokio::time::timeout(self.timeout, Box::pin(self.work(&turn))).await {
+        // Waiting for a place is not working: the time begins after it.
+        let permit = self.places.clone().acquire_owned().await?;
+        match tokio::time::timeout(self.timeout, Box::pin(self.work(&turn, permit))).await {
             Ok(outcome) => outcome,
             Err(_) => Err(too_long()),
         }
     }
 
-    async fn work(&self, turn: &Turn) -> Result<Outcome, Failure> {
-        let permit = self.places.clone().acquire_owned().await?;
+    async fn work(&self, turn: &Turn, permit: OwnedSemaphorePermit) -> Result<Outcome, Failure> {
         let folders = Folders::new(&turn.message().parts).await?;
         let mut command = prepared(&self.command, &self.name);
         command.env("A2A_TASK_ID", turn.task_id().as_str()).env("A2A_CONTEXT_ID", turn.context_id().as_str());

@@ -241,7 +241,14 @@ async fn no_more_processes_run_than_are_allowed() {
     assert_eq!((done.len(), most), (8, 2));
 }
 
-/// Five megabytes pass through; at no time is more of them held than a few chunks.
+#[tokio::test]
+async fn waiting_for_a_place_does_not_count_as_work() {
+    let rig = Rig::new("max_processes = 1\ntimeout = \"2s\"\n", "sleep 0.9\n");
+    let (one, two, three) = tokio::join!(rig.send("1"), rig.send("2"), rig.send("3"));
+    assert_eq!([one.state(), two.state(), three.state()], [TaskState::Completed; 3]);
+}
+
+/// Five megabytes arrive whole, from memory and from the disk.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_large_output_passes_through_on_both_stores() {
     let script = "awk 'BEGIN { for (i = 0; i < 100000; i++) printf \"%051d\\n\", i }'\n";

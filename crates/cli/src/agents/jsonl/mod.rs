@@ -115,8 +115,9 @@ impl<'a> Talk<'a> {
     }
 
     async fn with_a_process(&mut self, message: Message) -> Result<Next, Failure> {
+        // Waiting for a place is not working: the time begins after it.
+        let worker = self.agent.worker().await?;
         let limit = Instant::now() + self.agent.timeout;
-        let worker = tokio::time::timeout_at(limit, self.agent.worker()).await.map_err(|_| too_long())??;
         let task = self.turn.task_id().clone();
         let mut heard = worker.open(task.as_str());
         let mut open = Open { agent: self.agent, worker: Some(worker.clone()), task, over: false };
