@@ -506,6 +506,59 @@ async fn a_pool_serves_many_tasks_with_one_process_and_is_started_again_after_a_
     assert!(!alive(&first));
 }
 
+#[tokio::test]
+async fn a_canceled_task_of_a_pool_leaves_the_others_alone() {
+    let functions = r#"
+      on_task() { echo "$id" >> tasks; }
+      on_cancel() { echo "$id" > canceled; }
+      on_message() { echo '{"type":"status","taskId":"'$id'","state":"completed"}'; }
+    "#;
+    let rig = jsonl("lifetime = \"pool\"\nmax_processes = 1\nkill_after = \"100ms\"\n", functions);
+    let (first, second) = (rig.begin("x").await, rig.begin("x").await);
+    until(|| std::fs::read_to_string(rig.folder.path("tasks")).ok().filter(|text| text.lines().count() == 2)).await;
+    rig.cancel(&first.id).await;
+    assert_eq!(rig.written("canceled").await, first.id.as_str());
+    assert_eq!(rig.answer(&second, "go").await.state(), TaskState::Completed);
+    within(rig.children.stop()).await;
+}
+
+#[tokio::test]
+async fn a_process_of_a_pool_that_breaks_the_protocol_is_replaced() {
+    let functions = r#"
+      on_task() {
+        case "$line" in
+        *'"text":"babble"'*) echo $$ > pid; echo babble;;
+        *) echo '{"type":"status","taskId":"'$id'","state":"completed"}';;
+        esac
+      }
+    "#;
+    let rig = jsonl("lifetime = \"pool\"\nkill_after = \"100ms\"\n", functions);
+    let broken = rig.send("babble").await;
+    assert_eq!((broken.state(), words(&broken).as_str()), (TaskState::Failed, "The agent's process broke its protocol."));
+    let pid = rig.written("pid").await;
+    until(|| (!alive(&pid)).then_some(())).await;
+    assert_eq!(rig.send("x").await.state(), TaskState::Completed);
+    within(rig.children.stop()).await;
+}
+
+#[tokio::test]
+async fn only_the_time_of_the_process_counts() {
+    let slow = jsonl("timeout = \"300ms\"\nkill_after = \"50ms\"\n", "on_task() { :; }");
+    let task = slow.send("x").await;
+    assert_eq!((task.state(), words(&task).as_str()), (TaskState::Failed, "The agent took too long."));
+    slow.quiet().await;
+    let functions = r#"
+      on_task() { echo '{"type":"status","state":"auth-required","text":"Sign in"}'; }
+      on_message() { echo '{"type":"status","state":"completed"}'; }
+    "#;
+    let patient = jsonl("timeout = \"2s\"\n", functions);
+    let asked = patient.send("x").await;
+    assert_eq!(asked.state(), TaskState::AuthRequired);
+    // The client takes longer than the agent may.
+    tokio::time::sleep(Duration::from_millis(2_200)).await;
+    assert_eq!(patient.answer(&asked, "done").await.state(), TaskState::Completed);
+}
+
 /// The queue to a client that reads nothing is finite; what is said arrives all the same.
 #[tokio::test]
 async fn a_process_that_says_much_is_slowed_and_nothing_is_lost() {
