@@ -1,0 +1,110 @@
+//! The demo's cards: one agent under several paths, each with something different.
+
+use chancery_core::{Binding, Card, Extension, Skill, Version};
+use chancery_engine::OnRestart;
+
+use crate::agents::{Any, Backend, Made};
+
+/// One of the demo's cards, and what is different about it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Variant {
+    /// Its key on the server.
+    pub(crate) name: &'static str,
+    /// Where it is.
+    pub(crate) path: &'static str,
+    /// What is different, in words.
+    pub(crate) about: &'static str,
+    /// The bindings, the preferred one first.
+    pub(crate) bindings: &'static [Binding],
+    /// The versions.
+    pub(crate) versions: &'static [Version],
+    /// The tenant that its interfaces declare; empty for none.
+    pub(crate) tenant: &'static str,
+    /// Whether it declares streams.
+    pub(crate) streaming: bool,
+    /// Whether it declares notifications.
+    pub(crate) push: bool,
+    /// An extension that it declares, and whether it demands it.
+    pub(crate) extension: Option<(&'static str, bool)>,
+}
+
+/// The extension of the variant that declares one.
+pub(crate) const EXTENSION: &str = "urn:chancery:demo/ext/v1";
+
+const ALL_BINDINGS: &[Binding] = &[Binding::JsonRpc, Binding::HttpJson, Binding::Grpc];
+const ALL_VERSIONS: &[Version] = &[Version::V1_0, Version::V0_3, Version::V0_2, Version::V0_1];
+
+const PLAIN: Variant = Variant {
+    name: "demo",
+    path: "/",
+    about: "Everything",
+    bindings: ALL_BINDINGS,
+    versions: ALL_VERSIONS,
+    tenant: "",
+    streaming: true,
+    push: true,
+    extension: None,
+};
+
+/// Every card of the demo.
+pub(crate) const VARIANTS: &[Variant] = &[
+    PLAIN,
+    Variant { name: "nostream", path: "/nostream", about: "Declares no streams", streaming: false, ..PLAIN },
+    Variant { name: "nopush", path: "/nopush", about: "Declares no notifications", push: false, ..PLAIN },
+    Variant { name: "tenant", path: "/tenant", about: "Declares a tenant", tenant: "harbor", versions: &[Version::V1_0], ..PLAIN },
+    Variant { name: "legacy", path: "/legacy", about: "Speaks 0.3 only", versions: &[Version::V0_3], ..PLAIN },
+    Variant {
+        name: "rest-first",
+        path: "/rest-first",
+        about: "Prefers HTTP+JSON",
+        bindings: &[Binding::HttpJson, Binding::JsonRpc, Binding::Grpc],
+        ..PLAIN
+    },
+    Variant { name: "ext", path: "/ext", about: "Demands an extension", extension: Some((EXTENSION, true)), ..PLAIN },
+];
+
+impl Variant {
+    /// Its card, without interfaces.
+    #[must_use]
+    pub(crate) fn card(&self) -> Card {
+        let name = if self.name == PLAIN.name { "Demo".to_owned() } else { format!("Demo {}", self.path) };
+        let card = Card::new(name, format!("Does what the first word of a message says. {}.", self.about))
+            .version(env!("CARGO_PKG_VERSION"))
+            .takes(["text/plain", "*/*"])
+            .gives(["text/plain", "*/*"])
+            .with_skill(skill())
+            .streaming(self.streaming)
+            .push_notifications(self.push);
+        match self.extension {
+            Some((uri, required)) => {
+                let extension = Extension::new(uri).described("An extension that does nothing, for tests of clients");
+                card.extension(if required { extension.required() } else { extension })
+            }
+            None => card,
+        }
+    }
+}
+
+/// The agents of the demo, one for each card. Each engine belongs on a [`Stage`](super::Stage).
+#[must_use]
+pub(crate) fn agents() -> Vec<Made> {
+    VARIANTS
+        .iter()
+        .map(|variant| Made {
+            name: variant.name.to_owned(),
+            path: variant.path.to_owned(),
+            card: variant.card(),
+            tenant: variant.tenant.to_owned(),
+            bindings: variant.bindings.to_vec(),
+            versions: variant.versions.to_vec(),
+            on_restart: OnRestart::Fail,
+            agent: Any { backend: Backend::Demo, places: None },
+        })
+        .collect()
+}
+
+fn skill() -> Skill {
+    let skill = Skill::new("demo", "Streams, waits, asks, fails, shows files and lists what it got; anything else is said back");
+    let examples = ["hi", "stream 5", "slow 3s", "ask", "login", "fail", "reject", "message hi", "files", "cut 2", "unspecified 2s"];
+    examples.iter().chain(&["parts", "request"]).fold(skill.named("Demo").tags(["demo", "test"]), |skill, text| skill.example(*text))
+}

@@ -1,0 +1,173 @@
+//! The stage around the demo's engine, for what no agent can do by itself.
+
+use std::{
+    collections::HashSet,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll},
+};
+
+use async_trait::async_trait;
+use chancery_core::{
+    Caller, CancelTask, Card, DeletePushConfig, Event, EventStream, GetExtendedCard, GetPushConfig, GetTask, ListPushConfigs, ListTasks,
+    Operations, PushConfig, PushConfigPage, Result, SendMessage, SendReply, Seq, SharedEvent, Subscribe, Task, TaskId, TaskPage, TaskState,
+    TaskStatus,
+};
+use futures_core::Stream;
+use serde_json::{Value, json};
+
+use super::{CUT, REQUEST, UNSPECIFIED};
+
+/// How many lost streams are remembered.
+const REMEMBERED: usize = 10_000;
+
+/// Operations that lose a stream once when the demo asks for it (`cut N`), show a task in no state
+/// (`unspecified 2s`), and tell the agent how a request came in (`request`).
+pub(crate) struct Stage<O> {
+    inner: O,
+    /// Tasks whose stream was lost already.
+    cut: Arc<Mutex<HashSet<TaskId>>>,
+}
+
+impl<O: Operations> Stage<O> {
+    /// A stage around an engine.
+    pub(crate) fn new(inner: O) -> Self {
+        Self { inner, cut: Arc::default() }
+    }
+
+    fn staged(&self, inner: EventStream) -> EventStream {
+        Box::pin(Staged { inner, cut: self.cut.clone(), seen: 0, left: None })
+    }
+}
+
+#[async_trait]
+impl<O: Operations> Operations for Stage<O> {
+    async fn send_message(&self, caller: &Caller, request: SendMessage) -> Result<SendReply> {
+        Ok(match self.inner.send_message(caller, labeled(request)).await? {
+            SendReply::Task(task) => SendReply::Task(Box::new(shown(*task))),
+            reply => reply,
+        })
+    }
+
+    async fn stream_message(&self, caller: &Caller, request: SendMessage) -> Result<EventStream> {
+        self.inner.stream_message(caller, labeled(request)).await.map(|stream| self.staged(stream))
+    }
+
+    async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<Task> {
+        self.inner.get_task(caller, request).await.map(shown)
+    }
+
+    async fn list_tasks(&self, caller: &Caller, request: ListTasks) -> Result<TaskPage> {
+        let mut page = self.inner.list_tasks(caller, request).await?;
+        page.tasks = page.tasks.into_iter().map(shown).collect();
+        Ok(page)
+    }
+
+    async fn cancel_task(&self, caller: &Caller, request: CancelTask) -> Result<Task> {
+        self.inner.cancel_task(caller, request).await
+    }
+
+    async fn subscribe(&self, caller: &Caller, request: Subscribe) -> Result<EventStream> {
+        self.inner.subscribe(caller, request).await.map(|stream| self.staged(stream))
+    }
+
+    async fn create_push_config(&self, caller: &Caller, config: PushConfig) -> Result<PushConfig> {
+        self.inner.create_push_config(caller, config).await
+    }
+
+    async fn get_push_config(&self, caller: &Caller, request: GetPushConfig) -> Result<PushConfig> {
+        self.inner.get_push_config(caller, request).await
+    }
+
+    async fn list_push_configs(&self, caller: &Caller, request: ListPushConfigs) -> Result<PushConfigPage> {
+        self.inner.list_push_configs(caller, request).await
+    }
+
+    async fn delete_push_config(&self, caller: &Caller, request: DeletePushConfig) -> Result<()> {
+        self.inner.delete_push_config(caller, request).await
+    }
+
+    async fn get_extended_card(&self, caller: &Caller, request: GetExtendedCard) -> Result<Card> {
+        self.inner.get_extended_card(caller, request).await
+    }
+}
+
+/// A stream of the stage.
+struct Staged {
+    inner: EventStream,
+    cut: Arc<Mutex<HashSet<TaskId>>>,
+    /// How many events there were.
+    seen: u64,
+    /// How many may come, once that is known.
+    left: Option<u64>,
+}
+
+impl Stream for Staged {
+    type Item = Result<(Seq, SharedEvent)>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.left == Some(0) {
+            return Poll::Ready(None);
+        }
+        let next = self.inner.as_mut().poll_next(cx);
+        let Poll::Ready(Some(Ok((seq, event)))) = next else { return next };
+        self.seen += 1;
+        self.left = self.left.map(|left| left - 1);
+        if let (Some(after), Some(task)) = (marked(&event, CUT).and_then(Value::as_u64), event.task_id())
+            && first(&self.cut, task)
+        {
+            self.left = Some(after.saturating_sub(self.seen));
+        }
+        let event = match &*event {
+            Event::Status(update) if is_unspecified(&update.status) => {
+                let mut update = update.clone();
+                update.status.state = TaskState::Unspecified;
+                SharedEvent::from(Event::Status(update))
+            }
+            Event::Task(task) if is_unspecified(&task.status) => SharedEvent::from(Event::Task(Box::new(shown((**task).clone())))),
+            _ => event,
+        };
+        Poll::Ready(Some(Ok((seq, event))))
+    }
+}
+
+/// Whether the stream of a task was not lost before.
+fn first(cut: &Mutex<HashSet<TaskId>>, task: &TaskId) -> bool {
+    let mut cut = cut.lock().unwrap_or_else(PoisonError::into_inner);
+    if cut.len() >= REMEMBERED {
+        // Streams of tasks as old as these are not read any more.
+        cut.clear();
+    }
+    cut.insert(task.clone())
+}
+
+/// The request with a note of how it came in.
+fn labeled(mut request: SendMessage) -> SendMessage {
+    let facts = json!({"binding": request.origin.binding.as_str(), "version": request.origin.version.as_str()});
+    request.metadata.insert(REQUEST.to_owned(), facts);
+    request
+}
+
+/// The task as the demo wants it to be seen.
+fn shown(mut task: Task) -> Task {
+    if is_unspecified(&task.status) {
+        task.status.state = TaskState::Unspecified;
+    }
+    task
+}
+
+fn is_unspecified(status: &TaskStatus) -> bool {
+    status.state == TaskState::Working && mark(status, UNSPECIFIED).is_some()
+}
+
+fn marked<'a>(event: &'a Event, key: &str) -> Option<&'a Value> {
+    match event {
+        Event::Status(update) => mark(&update.status, key),
+        Event::Task(task) => mark(&task.status, key),
+        _ => None,
+    }
+}
+
+fn mark<'a>(status: &'a TaskStatus, key: &str) -> Option<&'a Value> {
+    status.message.as_ref()?.parts.iter().find_map(|part| part.metadata.get(key))
+}

@@ -1,0 +1,115 @@
+//! The agents that `a2a serve` runs: those of a configuration file, and the demo.
+
+mod command;
+pub(crate) mod demo;
+mod echo;
+mod files;
+mod jsonl;
+mod process;
+
+use std::sync::Arc;
+
+use chancery_core::{Binding, Card, Version};
+use chancery_engine::{Agent, Builder, Engine, Failure, OnRestart, Outcome, Turn};
+use tokio::sync::Semaphore;
+
+pub(crate) use self::process::Children;
+use crate::config::{self, Config, Mode};
+
+/// An agent that is ready to be served.
+#[derive(Clone)]
+pub(crate) struct Made {
+    /// Its key on the server.
+    pub(crate) name: String,
+    /// Where it is served.
+    pub(crate) path: String,
+    /// Its card without interfaces: the server adds them when it knows its address.
+    pub(crate) card: Card,
+    /// The tenant that its interfaces declare; empty for none.
+    pub(crate) tenant: String,
+    /// The bindings it is served in, the preferred one first.
+    pub(crate) bindings: Vec<Binding>,
+    /// The versions it is served in.
+    pub(crate) versions: Vec<Version>,
+    on_restart: OnRestart,
+    agent: Any,
+}
+
+/// One of our agents.
+#[derive(Clone)]
+struct Any {
+    backend: Backend,
+    /// One place for each task that may run at a time.
+    places: Option<Arc<Semaphore>>,
+}
+
+#[derive(Clone)]
+enum Backend {
+    Echo,
+    Text(Arc<command::Text>),
+    Jsonl(Arc<jsonl::Jsonl>),
+    Demo,
+}
+
+impl Config {
+    /// The agents of the file. Their processes belong to `children`, which is stopped after the server.
+    #[must_use]
+    pub(crate) fn agents(&self, children: &Children) -> Vec<Made> {
+        self.agents.iter().map(|agent| Made::new(agent, &self.server.versions, children)).collect()
+    }
+}
+
+impl Made {
+    /// An agent of a file.
+    #[must_use]
+    pub(crate) fn new(agent: &config::Agent, versions: &[Version], children: &Children) -> Self {
+        let backend = match &agent.backend {
+            config::Backend::Echo => Backend::Echo,
+            config::Backend::Command(command) => match &command.mode {
+                Mode::Text { chunk, expose_stderr } => {
+                    let text = command::Text::new(agent, command.clone(), chunk.clone(), *expose_stderr, children.clone());
+                    Backend::Text(Arc::new(text))
+                }
+                Mode::Jsonl { lifetime, lenient } => {
+                    Backend::Jsonl(Arc::new(jsonl::Jsonl::new(agent, command.clone(), *lifetime, *lenient, children.clone())))
+                }
+            },
+        };
+        Self {
+            name: agent.name.clone(),
+            path: agent.path.clone(),
+            card: agent.card.clone(),
+            tenant: String::new(),
+            bindings: agent.bindings.clone(),
+            versions: agent.versions.clone().unwrap_or_else(|| versions.to_vec()),
+            on_restart: agent.on_restart,
+            agent: Any { backend, places: agent.concurrency.map(|places| Arc::new(Semaphore::new(places))) },
+        }
+    }
+
+    /// The engine to be started, with the card as it is served. The store, the sender of notifications and
+    /// the retention are left to the caller.
+    #[must_use]
+    pub(crate) fn builder(&self, card: Card) -> Builder {
+        Engine::new(card, self.agent.clone()).name(&self.name).on_restart(self.on_restart)
+    }
+}
+
+impl Agent for Any {
+    async fn run(&self, turn: Turn) -> Result<Outcome, Failure> {
+        let _place = match &self.places {
+            Some(places) => Some(places.acquire().await?),
+            None => None,
+        };
+        // Boxed one by one: the largest of them need not be part of all.
+        match &self.backend {
+            Backend::Echo => echo::echo(turn).await,
+            Backend::Text(text) => Box::pin(text.run(turn)).await,
+            Backend::Jsonl(jsonl) => Box::pin(jsonl.run(turn)).await,
+            Backend::Demo => Box::pin(demo::run(turn)).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

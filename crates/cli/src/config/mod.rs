@@ -1,0 +1,363 @@
+//! The configuration file `a2a.toml`: read whole or refused with one clear problem.
+//!
+//! Every value is read by hand from the parsed document, because each problem names the file, the line
+//! and the column, and no key may be ignored: what this release does not do yet is refused by name.
+
+mod agent;
+mod card;
+mod problem;
+mod quantity;
+mod section;
+mod watch;
+
+use std::{
+    collections::BTreeMap,
+    ops::Range,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use chancery_core::{Binding, Card, Validate, Version};
+use chancery_engine::store::sqlite::Durability;
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use self::section::{Document, Keys, Result, Section, Value, kind};
+pub(crate) use self::{
+    agent::{Agent, Backend, Command, Lifetime, Mode},
+    problem::Problem,
+    quantity::duration,
+    watch::Watch,
+};
+
+/// The file that `a2a serve` starts from when it is asked for one: every key with its meaning.
+pub(crate) const DEFAULT: &str = include_str!("default.toml");
+
+/// The wire versions by name.
+pub(crate) const VERSIONS: [(&str, Version); 4] =
+    [("1.0", Version::V1_0), ("0.3", Version::V0_3), ("0.2", Version::V0_2), ("0.1", Version::V0_1)];
+/// The bindings by name.
+pub(crate) const BINDINGS: [(&str, Binding); 3] = [("jsonrpc", Binding::JsonRpc), ("rest", Binding::HttpJson), ("grpc", Binding::Grpc)];
+
+/// Everything a file says.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Config {
+    /// The file itself.
+    pub(crate) file: PathBuf,
+    /// `[server]`.
+    pub(crate) server: Server,
+    /// `[store]`.
+    pub(crate) store: Store,
+    /// `[push]`.
+    pub(crate) push: Push,
+    /// `[limits]`.
+    pub(crate) limits: Limits,
+    /// `[retention]`.
+    pub(crate) retention: Retention,
+    /// `[log]`.
+    pub(crate) log: Log,
+    /// Each `[[agent]]`, in the order of the file.
+    pub(crate) agents: Vec<Agent>,
+}
+
+/// Where and what the server serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Server {
+    /// Host and port.
+    pub(crate) listen: String,
+    /// The base of every URL in the cards.
+    pub(crate) public_url: Option<String>,
+    /// The folder of the store.
+    pub(crate) data: PathBuf,
+    /// The served versions.
+    pub(crate) versions: Vec<Version>,
+    /// Whether a request without a version header is read by its shape.
+    pub(crate) lenient_version: bool,
+    /// How long running tasks may go on when the server stops.
+    pub(crate) drain: Duration,
+    /// Whether a changed file is applied at once.
+    pub(crate) reload: bool,
+}
+
+/// Where tasks are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Store {
+    /// In memory only: nothing outlives the process.
+    pub(crate) ephemeral: bool,
+    /// What a commit survives.
+    pub(crate) durability: Durability,
+}
+
+/// How webhooks are called.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Push {
+    /// Private networks that webhooks may be in, as address and prefix length.
+    pub(crate) allow: Vec<String>,
+}
+
+/// How much a request may hold; what is not said is left to the server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Bytes of a body.
+    pub(crate) body: Option<u64>,
+    /// Parts of a message.
+    pub(crate) parts: Option<usize>,
+    /// Depth of free JSON.
+    pub(crate) json_depth: Option<usize>,
+}
+
+/// How long finished tasks are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Retention {
+    /// `None` is for ever.
+    pub(crate) tasks: Option<Duration>,
+}
+
+/// What is written to stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Log {
+    /// Lines for machines.
+    pub(crate) json: bool,
+    /// The least important level that is written.
+    pub(crate) level: tracing::Level,
+}
+
+const SECTIONS: Keys = Keys { known: &["server", "store", "push", "limits", "retention", "log", "agent"], later: &["tls", "auth", "bus"] };
+const SERVER: Keys = Keys {
+    known: &["listen", "public_url", "data", "versions", "lenient_version", "drain", "reload"],
+    later: &["console", "database", "bus"],
+};
+const STORE: Keys = Keys { known: &["ephemeral", "durability"], later: &["database"] };
+const PUSH: Keys = Keys { known: &["allow"], later: &["timeout", "signing_key"] };
+const LIMITS: Keys = Keys { known: &["body", "parts", "json_depth"], later: &["headers", "streams", "rate", "tasks"] };
+const RETENTION: Keys = Keys { known: &["tasks"], later: &["events"] };
+const LOG: Keys = Keys { known: &["format", "level"], later: &["otlp"] };
+
+impl Config {
+    /// Reads a file, with the environment of this process.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub(crate) fn load(file: impl AsRef<Path>) -> Result<Self> {
+        let file = file.as_ref();
+        let text = std::fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
+        // A variable that is no text cannot be written into the file by name either.
+        let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        Self::parse(file, &text, &variables.collect())
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub(crate) fn parse(file: &Path, text: &str, variables: &BTreeMap<String, String>) -> Result<Self> {
+        let shown = file.display().to_string();
+        let document = Document { file: &shown, text, variables };
+        let mut root = DeTable::parse(text).map_err(|error| unparsed(&document, &error))?.into_inner();
+        let agents = agents(&document, root.remove_entry("agent"), file)?;
+        known_sections(&document, &root)?;
+        let mut open = |title: &'static str, keys: &Keys| section(&document, &mut root, title, keys);
+        let server = server(open("[server]", &SERVER)?, &folder(file))?;
+        let store = store(open("[store]", &STORE)?)?;
+        let push = push(open("[push]", &PUSH)?)?;
+        let limits = limits(open("[limits]", &LIMITS)?)?;
+        let retention = retention(open("[retention]", &RETENTION)?)?;
+        let log = log(open("[log]", &LOG)?)?;
+        Ok(Self { file: file.to_owned(), server, store, push, limits, retention, log, agents })
+    }
+
+    /// Checks what only the whole shows: that each agent's card is one that the protocol allows.
+    ///
+    /// # Errors
+    /// The first card that is wrong.
+    pub(crate) fn check(&self) -> Result<()> {
+        for agent in &self.agents {
+            let mut card: Card = agent.card.clone();
+            if card.supported_interfaces.is_empty() {
+                // Made by the server when it knows its own address.
+                card = card.interface("http://localhost/", Binding::JsonRpc, Version::V1_0);
+            }
+            card.validate().map_err(|error| {
+                Problem::of_file(self.file.display().to_string(), format!("the card of the agent {:?} is not valid: {error}", agent.name))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The files that the configuration was made from.
+    #[must_use]
+    pub(crate) fn sources(&self) -> Vec<PathBuf> {
+        let cards = self.agents.iter().filter_map(|agent| agent.card_file.clone());
+        std::iter::once(self.file.clone()).chain(cards).collect()
+    }
+}
+
+fn server(mut section: Section<'_, '_>, folder: &Path) -> Result<Server> {
+    let listen = section.text("listen")?;
+    if let Some(listen) = &listen
+        && !listen.value.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
+    {
+        let what = format!("listen must be an address and a port, not {:?}", listen.value);
+        return Err(section.wrong(listen, what).hint("write it like \"127.0.0.1:8080\" or \"[::]:8080\""));
+    }
+    let public_url = section.text("public_url")?;
+    if let Some(url) = &public_url
+        && !["http://", "https://"].iter().any(|scheme| url.value.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()))
+    {
+        let what = format!("public_url must begin with http:// or https://, not {:?}", url.value);
+        return Err(section.wrong(url, what));
+    }
+    Ok(Server {
+        listen: or(listen, || "127.0.0.1:8080".to_owned()),
+        public_url: public_url.map(|url| url.value.trim_end_matches('/').to_owned()),
+        data: folder.join(or(section.text("data")?, || ".a2a".to_owned())),
+        versions: section.choices("versions", &VERSIONS)?.unwrap_or_else(|| VERSIONS.map(|(_, version)| version).to_vec()),
+        lenient_version: or(section.flag("lenient_version")?, || false),
+        drain: or(section.duration("drain")?, || Duration::from_secs(30)),
+        reload: or(section.flag("reload")?, || true),
+    })
+}
+
+fn store(mut section: Section<'_, '_>) -> Result<Store> {
+    let durability = section.choice("durability", &[("power", Durability::Power), ("process", Durability::Process)])?;
+    Ok(Store { ephemeral: or(section.flag("ephemeral")?, || false), durability: or(durability, || Durability::Power) })
+}
+
+fn push(mut section: Section<'_, '_>) -> Result<Push> {
+    let Some(networks) = section.texts("allow")? else { return Ok(Push::default()) };
+    for network in &networks.value {
+        if !is_network(&network.value) {
+            let what = format!("allow must name networks, not {:?}", network.value);
+            return Err(section.wrong(network, what).hint("write a network like \"10.0.0.0/8\" or \"fd00::/8\""));
+        }
+    }
+    Ok(Push { allow: networks.value.into_iter().map(|network| network.value).collect() })
+}
+
+fn limits(mut section: Section<'_, '_>) -> Result<Limits> {
+    Ok(Limits {
+        body: section.size("body")?.map(|size| size.value),
+        parts: section.count("parts")?.map(|parts| parts.value),
+        json_depth: section.count("json_depth")?.map(|depth| depth.value),
+    })
+}
+
+fn retention(mut section: Section<'_, '_>) -> Result<Retention> {
+    let Some(text) = section.text("tasks")? else { return Ok(Retention { tasks: Some(Duration::from_secs(30 * 86_400)) }) };
+    if text.value == "forever" {
+        return Ok(Retention { tasks: None });
+    }
+    let tasks = duration(&text.value).ok_or_else(|| {
+        let what = format!("tasks must be a duration or \"forever\", not {:?}", text.value);
+        section.wrong(&text, what).hint("write it like 12h or 30d")
+    })?;
+    Ok(Retention { tasks: Some(tasks) })
+}
+
+fn log(mut section: Section<'_, '_>) -> Result<Log> {
+    use tracing::Level;
+    let levels = [("error", Level::ERROR), ("warn", Level::WARN), ("info", Level::INFO), ("debug", Level::DEBUG), ("trace", Level::TRACE)];
+    Ok(Log {
+        json: or(section.choice("format", &[("text", false), ("json", true)])?, || false),
+        level: or(section.choice("level", &levels)?, || Level::INFO),
+    })
+}
+
+/// Every `[[agent]]`, each name and path once.
+fn agents(
+    document: &Document<'_>,
+    entry: Option<(Spanned<toml::de::DeString<'_>>, Spanned<DeValue<'_>>)>,
+    file: &Path,
+) -> Result<Vec<Agent>> {
+    let Some((key, value)) = entry else { return Ok(Vec::new()) };
+    let items = match value.into_inner() {
+        DeValue::Array(items) => items,
+        DeValue::Table(_) => {
+            return Err(document.problem(&key.span(), "an agent is written with two brackets").hint("write [[agent]]"));
+        }
+        other => return Err(document.problem(&key.span(), format!("agent must be a list of tables, not {}", kind(&other)))),
+    };
+    let alone = items.len() == 1;
+    let mut agents: Vec<Agent> = Vec::new();
+    for item in items {
+        let span = item.span();
+        let DeValue::Table(table) = item.into_inner() else {
+            return Err(document.problem(&span, "an agent is a table").hint("write [[agent]]"));
+        };
+        agents.push(agent::read(document, table, span, &folder(file), alone, &agents)?);
+    }
+    Ok(agents)
+}
+
+fn known_sections(document: &Document<'_>, root: &DeTable<'_>) -> Result<()> {
+    let strange = root.keys().filter(|key| !SECTIONS.known.contains(&key.get_ref().as_ref())).min_by_key(|key| key.span().start);
+    let Some(key) = strange else { return Ok(()) };
+    let name = key.get_ref().as_ref();
+    if SECTIONS.later.contains(&name) {
+        let problem = document.problem(&key.span(), format!("the section [{name}] is not supported in this release"));
+        return Err(problem.hint("remove it, or wait for a later release"));
+    }
+    let what = format!("there is no section [{name}]");
+    Err(document.problem(&key.span(), what).nearest(name, SECTIONS.known.iter().copied()))
+}
+
+/// A table that exists at most once; a missing one is empty, and may still be set by variables.
+fn section<'d, 't>(document: &'d Document<'t>, root: &mut DeTable<'t>, title: &'static str, keys: &Keys) -> Result<Section<'d, 't>> {
+    let name = title.trim_matches(['[', ']']);
+    let (table, span) = match root.remove_entry(name) {
+        None => (DeTable::new(), 0..0),
+        Some((key, value)) => match value.into_inner() {
+            DeValue::Table(table) => (table, key.span()),
+            other => {
+                let what = format!("{name} must be a table, not {}", kind(&other));
+                return Err(document.problem(&key.span(), what).hint(format!("write {title}")));
+            }
+        },
+    };
+    Section::open(document, title, table, span, keys, true)
+}
+
+fn unparsed(document: &Document<'_>, error: &toml::de::Error) -> Problem {
+    let what = error.message().trim().replace('\n', "; ");
+    // Without a place it is the file as a whole.
+    document.problem(&error.span().unwrap_or(Range { start: 0, end: 0 }), what)
+}
+
+fn unreadable(file: &Path, error: &std::io::Error) -> Problem {
+    Problem::of_file(file.display().to_string(), format!("the file cannot be read: {}", reason(error)))
+}
+
+/// The cause without the number of the system.
+fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// The folder that relative paths of a file begin at.
+fn folder(file: &Path) -> PathBuf {
+    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // A folder that does not exist has no other name.
+    std::path::absolute(parent).unwrap_or_else(|_| parent.to_owned())
+}
+
+fn is_network(text: &str) -> bool {
+    let Some((address, length)) = text.split_once('/') else { return false };
+    match (address.parse::<std::net::IpAddr>(), length.parse::<u8>()) {
+        (Ok(std::net::IpAddr::V4(_)), Ok(length)) => length <= 32,
+        (Ok(std::net::IpAddr::V6(_)), Ok(length)) => length <= 128,
+        _ => false,
+    }
+}
+
+/// What was said, or else.
+fn or<T>(said: Option<Value<T>>, otherwise: impl FnOnce() -> T) -> T {
+    said.map_or_else(otherwise, |said| said.value)
+}
+
+#[cfg(test)]
+mod tests;
