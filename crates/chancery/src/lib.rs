@@ -31,4 +31,4 @@ pub use chancery_engine::{
     Agent, Engine, Failure, OnRestart, Outcome, Turn,
     store::{self, Memory, Sqlite},
 };
-pub use chancery_server::{Limits, Running, Server, Tls};
+pub use chancery_server::{Limits, Place, Running, Server, Tls};

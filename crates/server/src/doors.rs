@@ -9,7 +9,11 @@
 //!                           `-- …/message:send, …/v1/…, …           rest.rs
 //! ```
 
-use std::{net::IpAddr, panic::AssertUnwindSafe, sync::Arc};
+use std::{
+    net::IpAddr,
+    panic::AssertUnwindSafe,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 use chancery_core::{Binding, BoxError, Bytes, Card, Error, Operations, Result, Version};
 use chancery_wire::version::{CardForm, card_form};
@@ -40,10 +44,11 @@ pub struct Doors {
 
 pub(crate) struct Inner {
     /// The longest path first.
-    pub(crate) agents: Vec<Hosted>,
+    agents: RwLock<Arc<[Arc<Hosted>]>>,
     pub(crate) limits: Limits,
     pub(crate) gate: Arc<Gate>,
     pub(crate) meter: Meter,
+    pub(crate) lenient_version: bool,
     pub(crate) cors: Cors,
     /// The public keys of webhook signatures.
     pub(crate) jwks: Option<Bytes>,
@@ -83,10 +88,18 @@ impl Hosted {
 }
 
 impl Doors {
-    pub(crate) fn new(mut agents: Vec<Hosted>, limits: Limits, cors: Cors, jwks: Option<Bytes>, closing: CancellationToken) -> Self {
-        agents.sort_by_key(|agent| std::cmp::Reverse(agent.path.len()));
+    pub(crate) fn new(
+        agents: Vec<Arc<Hosted>>,
+        limits: Limits,
+        lenient_version: bool,
+        cors: Cors,
+        jwks: Option<Bytes>,
+        closing: CancellationToken,
+    ) -> Self {
+        let agents = RwLock::new(sorted(agents));
         let gate = Gate::new(limits.clone());
-        let inner = Inner { agents, limits, gate, meter: Meter::default(), cors, jwks, closing, grpc: grpc::Services::new() };
+        let inner =
+            Inner { agents, limits, gate, meter: Meter::default(), lenient_version, cors, jwks, closing, grpc: grpc::Services::new() };
         Self { inner: Arc::new(inner) }
     }
 
@@ -129,7 +142,8 @@ impl Inner {
         if let Some(response) = self.own(request.method(), path) {
             return response;
         }
-        let Some((agent, below)) = self.agent(path) else {
+        let agents = self.agents();
+        let Some((agent, below)) = find(&agents, path) else {
             self.meter.refused();
             return nothing_here();
         };
@@ -159,12 +173,17 @@ impl Inner {
         response
     }
 
-    /// The agent at a path, and the rest of the path.
-    fn agent<'a>(&self, path: &'a str) -> Option<(&Hosted, &'a str)> {
-        self.agents.iter().find_map(|agent| {
-            let below = path.strip_prefix(agent.path.as_str())?;
-            (below.is_empty() || below.starts_with('/')).then_some((agent, below))
-        })
+    /// All agents, the longest path first.
+    pub(crate) fn agents(&self) -> Arc<[Arc<Hosted>]> {
+        self.agents.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Changes the agents; requests that are under way stay with those they came for.
+    pub(crate) fn change(&self, change: impl FnOnce(&mut Vec<Arc<Hosted>>)) {
+        let mut agents = self.agents.write().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = agents.to_vec();
+        change(&mut changed);
+        *agents = sorted(changed);
     }
 
     /// What the server says about itself.
@@ -193,6 +212,19 @@ impl Inner {
         };
         Some(if matches!(*method, Method::GET | Method::HEAD) { response } else { not_allowed("GET, HEAD") })
     }
+}
+
+fn sorted(mut agents: Vec<Arc<Hosted>>) -> Arc<[Arc<Hosted>]> {
+    agents.sort_by_key(|agent| std::cmp::Reverse(agent.path.len()));
+    agents.into()
+}
+
+/// The agent at a path, and the rest of the path.
+fn find<'a>(agents: &'a [Arc<Hosted>], path: &'a str) -> Option<(&'a Hosted, &'a str)> {
+    agents.iter().find_map(|agent| {
+        let below = path.strip_prefix(agent.path.as_str())?;
+        (below.is_empty() || below.starts_with('/')).then_some((&**agent, below))
+    })
 }
 
 fn nothing_here() -> Response<Body> {

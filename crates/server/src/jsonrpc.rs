@@ -103,7 +103,11 @@ async fn single(visit: &Visit<'_>, call: &Call<'_>, in_batch: bool) -> Response<
 /// What a call asks, and in which version.
 async fn read(visit: &Visit<'_>, call: &Call<'_>, said: Option<&str>, in_batch: bool) -> Result<(Version, Spoken, Request)> {
     visit.demand_json()?;
-    let (spoken, operation) = version::of_rpc(&call.method, said)?;
+    let mut found = version::of_rpc(&call.method, said);
+    if said.is_none() && found.is_err() && visit.doors.lenient_version {
+        found = version::of_rpc(&call.method, Some(Version::V1_0.as_str()));
+    }
+    let (spoken, operation) = found?;
     if in_batch && operation.is_streaming() {
         return Err(Error::new(ErrorKind::InvalidRequest, "A stream cannot be part of a batch; call it alone"));
     }

@@ -26,5 +26,5 @@ pub mod webhook;
 pub use body::Body;
 pub use doors::Doors;
 pub use limit::Limits;
-pub use server::{Running, Server};
+pub use server::{Place, Running, Server, stop_signal};
 pub use tls::Tls;

@@ -19,7 +19,12 @@ where
 {
     let method = if visit.head.method == Method::HEAD { "GET" } else { visit.head.method.as_str() };
     let v1_base = visit.agent.path.ends_with("/v1");
-    let route = match Route::find(method, below, visit.version().as_deref(), v1_base) {
+    let said = visit.version();
+    let mut found = Route::find(method, below, said.as_deref(), v1_base);
+    if said.is_none() && found.is_err() && visit.doors.lenient_version {
+        found = Route::find(method, below, Some(Version::V1_0.as_str()), v1_base);
+    }
+    let route = match found {
         Ok(Some(route)) => route,
         Ok(None) => {
             visit.doors.meter.refused();

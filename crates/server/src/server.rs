@@ -4,7 +4,7 @@ use std::{
     io,
     net::{IpAddr, SocketAddr},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime},
 };
 
@@ -64,20 +64,77 @@ pub struct Server {
     limits: Limits,
     origins: Vec<String>,
     tls: Option<Tls>,
+    lenient_version: bool,
     guard: Guard,
     schedule: Option<Schedule>,
     grace: Duration,
 }
 
-/// An agent and where it is to be.
-struct Place {
+/// An agent and where it is to be, with what is different there from the rest of the server.
+#[must_use = "a place is nothing until a server has it"]
+pub struct Place {
     path: String,
     what: What,
+    key: Option<String>,
+    tenant: String,
+    versions: Option<Vec<Version>>,
+    bindings: Option<Vec<Binding>>,
 }
 
 enum What {
-    Agent(Builder),
+    Agent(Box<Builder>, Wrap),
     Operations(Box<Card>, Arc<dyn Operations>),
+}
+
+/// What stands between the doors and an engine.
+type Wrap = Box<dyn FnOnce(Engine) -> Arc<dyn Operations> + Send>;
+
+impl Place {
+    /// An agent at a path such as `/writer`.
+    pub fn agent(path: impl Into<String>, agent: Builder) -> Self {
+        Self::new(path, What::Agent(Box::new(agent), Box::new(|engine| Arc::new(engine))))
+    }
+
+    /// Anything else that can do the operations, under a card of its own.
+    pub fn operations(path: impl Into<String>, card: Card, operations: Arc<dyn Operations>) -> Self {
+        Self::new(path, What::Operations(Box::new(card), operations))
+    }
+
+    fn new(path: impl Into<String>, what: What) -> Self {
+        Self { path: path.into(), what, key: None, tenant: String::new(), versions: None, bindings: None }
+    }
+
+    /// Puts something between the doors and the agent's engine.
+    pub fn through(mut self, wrap: impl FnOnce(Engine) -> Arc<dyn Operations> + Send + 'static) -> Self {
+        if let What::Agent(_, known) = &mut self.what {
+            *known = Box::new(wrap);
+        }
+        self
+    }
+
+    /// The agent's key on the server, under which its tasks are kept; made from the path when not said.
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// The value that clients of this agent repeat in every request, as its card tells them.
+    pub fn tenant(mut self, tenant: impl Into<String>) -> Self {
+        self.tenant = tenant.into();
+        self
+    }
+
+    /// Which versions this agent is served in, instead of all that the server has.
+    pub fn versions(mut self, versions: impl IntoIterator<Item = Version>) -> Self {
+        self.versions = Some(versions.into_iter().collect());
+        self
+    }
+
+    /// Which bindings this agent is served over, the preferred one first.
+    pub fn bindings(mut self, bindings: impl IntoIterator<Item = Binding>) -> Self {
+        self.bindings = Some(bindings.into_iter().collect());
+        self
+    }
 }
 
 impl Server {
@@ -98,6 +155,7 @@ impl Server {
             limits: Limits::default(),
             origins: Vec::new(),
             tls: None,
+            lenient_version: false,
             guard: Guard::new(),
             schedule: None,
             grace: Duration::from_secs(30),
@@ -105,20 +163,24 @@ impl Server {
     }
 
     /// Adds an agent at a path such as `/writer`.
-    pub fn agent(mut self, path: impl Into<String>, agent: Builder) -> Self {
-        self.agents.push(Place { path: path.into(), what: What::Agent(agent) });
-        self
+    pub fn agent(self, path: impl Into<String>, agent: Builder) -> Self {
+        self.place(Place::agent(path, agent))
     }
 
-    /// Adds anything else that can do the operations, under a card of its own.
-    pub fn operations(mut self, path: impl Into<String>, card: Card, operations: Arc<dyn Operations>) -> Self {
-        self.agents.push(Place { path: path.into(), what: What::Operations(Box::new(card), operations) });
+    /// Adds a place with an agent.
+    pub fn place(mut self, place: Place) -> Self {
+        self.agents.push(place);
         self
     }
 
     /// Where tasks are kept, instead of a file in the data folder.
-    pub fn store(mut self, store: impl Store) -> Self {
-        self.store = Some(Arc::new(store));
+    pub fn store(self, store: impl Store) -> Self {
+        self.shared_store(Arc::new(store))
+    }
+
+    /// Where tasks are kept, shared with others.
+    pub fn shared_store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = Some(store);
         self
     }
 
@@ -144,6 +206,13 @@ impl Server {
     /// Which bindings are served; all when not said.
     pub fn bindings(mut self, bindings: impl IntoIterator<Item = Binding>) -> Self {
         self.bindings = bindings.into_iter().collect();
+        self
+    }
+
+    /// Takes a call of v1.0 for what it is although it does not name its version. The protocol says that
+    /// it is v0.3 then, and not understood.
+    pub fn lenient_version(mut self, lenient: bool) -> Self {
+        self.lenient_version = lenient;
         self
     }
 
@@ -217,79 +286,134 @@ impl Server {
         let guard = if local.ip().is_loopback() { self.guard.clone().loopback(true) } else { self.guard.clone() };
         let post = guard::Client::new(guard, guard::Timeouts::default()).map_err(Error::internal)?;
         let webhooks = Webhooks::new(post, signer.clone());
-        let since = HeaderValue::from_str(&httpdate::fmt_http_date(SystemTime::now())).map_err(Error::internal)?;
-        let several = self.agents.len() > 1;
+        let works = Works {
+            base: base.clone(),
+            several: self.agents.len() > 1,
+            store,
+            webhooks,
+            schedule: self.schedule,
+            versions: self.versions,
+            bindings: self.bindings,
+        };
         let (mut engines, mut hosted) = (Vec::new(), Vec::new());
-        for place in std::mem::take(&mut self.agents) {
-            let path = tidy(&place.path);
-            let key = if path.is_empty() { "agent".to_owned() } else { path[1..].to_owned() };
-            let (card, operations): (Card, Arc<dyn Operations>) = match place.what {
-                What::Agent(builder) => {
-                    let builder = builder.with_cards(|card| self.describe(card, &base, &path, several));
-                    let builder = builder.name(key.clone()).shared_store(store.clone()).sender(webhooks.clone());
-                    let engine = match &self.schedule {
-                        Some(schedule) => builder.schedule(schedule.clone()).start(),
-                        None => builder.start(),
-                    };
-                    engines.push(engine.clone());
-                    (engine.card().clone(), Arc::new(engine))
-                }
-                What::Operations(mut card, operations) => {
-                    self.describe(&mut card, &base, &path, several);
-                    (*card, operations)
-                }
-            };
-            let mut agent = Hosted::new(&key, &path, &card, operations, since.clone())?;
-            agent.versions.clone_from(&self.versions);
-            agent.bindings.clone_from(&self.bindings);
-            hosted.push(agent);
+        for place in self.agents {
+            let (agent, engine) = works.host(place, None)?;
+            engines.extend(engine);
+            hosted.push(Arc::new(agent));
         }
         let jwks = signer.jwks();
         let closing = CancellationToken::new();
-        let doors = Doors::new(hosted, self.limits, Cors(self.origins), Some(jwks.into()), closing.clone());
+        let doors = Doors::new(hosted, self.limits, self.lenient_version, Cors(self.origins), Some(jwks.into()), closing.clone());
         let acceptor = self.tls.map(Tls::acceptor);
         let serving = tokio::spawn(Box::pin(listen::serve(listener, acceptor, doors.clone(), closing.clone(), self.grace)));
-        Ok(Running { local, base, doors, engines, closing, serving, grace: self.grace })
+        Ok(Running { local, works, doors, engines: Mutex::new(engines), closing, serving, grace: self.grace })
+    }
+}
+
+/// What agents are started with.
+struct Works {
+    base: String,
+    /// Whether gRPC needs a name to find an agent.
+    several: bool,
+    store: Arc<dyn Store>,
+    webhooks: Webhooks,
+    schedule: Option<Schedule>,
+    versions: Vec<Version>,
+    bindings: Vec<Binding>,
+}
+
+impl Works {
+    /// Makes an agent ready for the doors. One that runs already goes on, as the place says now.
+    fn host(&self, place: Place, running: Option<Engine>) -> Result<(Hosted, Option<Engine>)> {
+        let path = tidy(&place.path);
+        let made = || if path.is_empty() { "agent".to_owned() } else { path[1..].to_owned() };
+        let key = place.key.unwrap_or_else(made);
+        let versions = place.versions.unwrap_or_else(|| self.versions.clone());
+        let bindings = place.bindings.unwrap_or_else(|| self.bindings.clone());
+        let gate = Where { base: &self.base, path: &path, tenant: &place.tenant, several: self.several };
+        let describe = |card: &mut Card| describe(card, &gate, &versions, &bindings);
+        let (card, operations, engine): (Card, Arc<dyn Operations>, _) = match place.what {
+            What::Agent(builder, wrap) => {
+                let builder = builder.with_cards(describe).name(key.clone());
+                let card = builder.card().clone();
+                let engine = match running {
+                    Some(engine) => {
+                        engine.change(builder);
+                        engine
+                    }
+                    None => self.start(builder),
+                };
+                (card, wrap(engine.clone()), Some(engine))
+            }
+            What::Operations(mut card, operations) => {
+                describe(&mut card);
+                (*card, operations, None)
+            }
+        };
+        let since = HeaderValue::from_str(&httpdate::fmt_http_date(SystemTime::now())).map_err(Error::internal)?;
+        let mut agent = Hosted::new(&key, &path, &card, operations, since)?;
+        (agent.versions, agent.bindings) = (versions, bindings);
+        Ok((agent, engine))
     }
 
-    /// Makes a card true: where the agent is, in which versions, and what it can do.
-    fn describe(&self, card: &mut Card, base: &str, path: &str, several: bool) {
-        card.capabilities.streaming.get_or_insert(true);
-        card.capabilities.push_notifications.get_or_insert(true);
-        let host = base.split_once("://").map_or(base, |(_, rest)| rest);
-        let host = host.split('/').next().unwrap_or(host);
-        card.supported_interfaces.clear();
-        for version in &self.versions {
-            for binding in &self.bindings {
-                let url = match (version, binding) {
-                    (Version::V1_0, Binding::Grpc) => host.to_owned(),
-                    (Version::V0_3, Binding::Grpc) if !several => base.to_owned(),
-                    (Version::V1_0 | Version::V0_3, Binding::JsonRpc | Binding::HttpJson) => format!("{base}{path}"),
-                    (Version::V0_2 | Version::V0_1, Binding::JsonRpc) if !self.versions.contains(&Version::V0_3) => format!("{base}{path}"),
-                    // Older readers find what they need beside the list; v0.3 over gRPC cannot name an agent.
-                    _ => continue,
-                };
-                let mut interface = Interface::new(url, binding.as_str(), version.as_str());
-                if *binding == Binding::Grpc && several {
-                    interface.tenant = path.trim_start_matches('/').to_owned();
-                }
-                card.supported_interfaces.push(interface);
-            }
+    fn start(&self, builder: Builder) -> Engine {
+        let builder = builder.shared_store(self.store.clone()).sender(self.webhooks.clone());
+        match &self.schedule {
+            Some(schedule) => builder.schedule(schedule.clone()).start(),
+            None => builder.start(),
         }
-        let known = card.capabilities.extensions.iter().any(|known| known.uri == extension::SEQUENCE);
-        if self.bindings.contains(&Binding::Grpc) && !known {
-            let words = "Shows the place of every event in its task's log, to resume a stream after it";
-            card.capabilities.extensions.push(Extension::new(extension::SEQUENCE).described(words));
+    }
+}
+
+/// Where an agent is, for its card.
+struct Where<'a> {
+    base: &'a str,
+    path: &'a str,
+    tenant: &'a str,
+    several: bool,
+}
+
+/// Makes a card true: where the agent is, in which versions, and what it can do.
+fn describe(card: &mut Card, place: &Where<'_>, versions: &[Version], bindings: &[Binding]) {
+    card.capabilities.streaming.get_or_insert(true);
+    card.capabilities.push_notifications.get_or_insert(true);
+    let Where { base, path, .. } = place;
+    let host = base.split_once("://").map_or(*base, |(_, rest)| rest);
+    let host = host.split('/').next().unwrap_or(host);
+    card.supported_interfaces.clear();
+    for version in versions {
+        for binding in bindings {
+            let url = match (version, binding) {
+                (Version::V1_0, Binding::Grpc) => host.to_owned(),
+                (Version::V0_3, Binding::Grpc) if !place.several => (*base).to_owned(),
+                (Version::V1_0 | Version::V0_3, Binding::JsonRpc | Binding::HttpJson) => format!("{base}{path}"),
+                (Version::V0_2 | Version::V0_1, Binding::JsonRpc) if !versions.contains(&Version::V0_3) => format!("{base}{path}"),
+                // Older readers find what they need beside the list; v0.3 over gRPC cannot name an agent.
+                _ => continue,
+            };
+            let mut interface = Interface::new(url, binding.as_str(), version.as_str());
+            interface.tenant = match binding {
+                // A name is all by which gRPC can tell agents apart.
+                Binding::Grpc if place.several => path.trim_start_matches('/').to_owned(),
+                _ if *version == Version::V1_0 => place.tenant.to_owned(),
+                _ => String::new(),
+            };
+            card.supported_interfaces.push(interface);
         }
+    }
+    let known = card.capabilities.extensions.iter().any(|known| known.uri == extension::SEQUENCE);
+    if bindings.contains(&Binding::Grpc) && !known {
+        let words = "Shows the place of every event in its task's log, to resume a stream after it";
+        card.capabilities.extensions.push(Extension::new(extension::SEQUENCE).described(words));
     }
 }
 
 /// A server at work. When it is dropped, it goes on; [`shutdown`](Self::shutdown) stops it.
 pub struct Running {
     local: SocketAddr,
-    base: String,
+    works: Works,
     doors: Doors,
-    engines: Vec<Engine>,
+    engines: Mutex<Vec<Engine>>,
     closing: CancellationToken,
     serving: tokio::task::JoinHandle<()>,
     grace: Duration,
@@ -305,7 +429,7 @@ impl Running {
     /// The base of every URL in the cards.
     #[must_use]
     pub fn url(&self) -> &str {
-        &self.base
+        &self.works.base
     }
 
     /// The doors, to be put behind another HTTP server too.
@@ -316,8 +440,42 @@ impl Running {
 
     /// The engines of the agents, in the order in which they were added.
     #[must_use]
-    pub fn engines(&self) -> &[Engine] {
-        &self.engines
+    pub fn engines(&self) -> Vec<Engine> {
+        self.lock().clone()
+    }
+
+    /// Adds an agent, or puts it in the place of the one with the same key: turns that are running end as
+    /// they began, later ones are the new agent's. No task is lost, and no stream is cut.
+    ///
+    /// # Errors
+    /// When the card cannot be written.
+    pub fn replace(&self, place: Place) -> Result<()> {
+        let mut engines = self.lock();
+        let key = place.key.clone();
+        let known = engines.iter().find(|engine| Some(engine.name()) == key.as_deref()).cloned();
+        let fresh = known.is_none();
+        let (agent, engine) = self.works.host(place, known)?;
+        engines.extend(engine.filter(|_| fresh));
+        self.doors.inner().change(|agents| {
+            agents.retain(|known| known.key != agent.key);
+            agents.push(Arc::new(agent));
+        });
+        Ok(())
+    }
+
+    /// Takes an agent out. What it is working on is finished within the grace; its tasks are kept.
+    pub fn remove(&self, key: &str) {
+        self.doors.inner().change(|agents| agents.retain(|agent| agent.key != key));
+        let mut engines = self.lock();
+        if let Some(place) = engines.iter().position(|engine| engine.name() == key) {
+            let (engine, grace) = (engines.remove(place), self.grace);
+            tokio::spawn(async move { engine.shutdown(grace).await });
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Engine>> {
+        // A list of engines holds no invariant that a panic could break.
+        self.engines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Stops: takes nothing new, ends streams so that their readers come back elsewhere, lets answers and
@@ -325,7 +483,7 @@ impl Running {
     pub async fn shutdown(self) {
         self.closing.cancel();
         let mut stopping = tokio::task::JoinSet::new();
-        for engine in self.engines.clone() {
+        for engine in self.engines() {
             stopping.spawn(async move { engine.shutdown(self.grace).await });
         }
         while stopping.join_next().await.is_some() {}
@@ -358,8 +516,11 @@ async fn signer(data: Option<PathBuf>) -> Result<Key> {
     opened.map_err(Error::internal)?.map_err(Error::internal)
 }
 
-/// Waits until the process is asked to stop.
-async fn stop_signal() -> io::Result<()> {
+/// Waits until the process is asked to stop, by SIGINT or SIGTERM.
+///
+/// # Errors
+/// When signals cannot be listened for.
+pub async fn stop_signal() -> io::Result<()> {
     #[cfg(unix)]
     {
         let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;

@@ -148,7 +148,7 @@ fn writer(file: &Path) -> mpsc::Sender<(String, oneshot::Sender<()>)> {
                 insert.execute([payload]).unwrap();
             }
             connection.execute_batch("COMMIT").unwrap();
-            jobs.drain(..).for_each(|(_, done)| drop(done.send(())));
+            jobs.drain(..).for_each(|(_, done)| done.send(()).unwrap_or_default());
         }
     });
     sender

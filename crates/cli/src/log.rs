@@ -1,0 +1,102 @@
+//! The log on stderr: a line for each request, and whatever else happens.
+
+use std::{collections::BTreeMap, fmt};
+
+use tracing::{
+    Event, Level, Subscriber,
+    field::{Field, Visit},
+};
+use tracing_subscriber::{
+    Layer as _,
+    filter::Targets,
+    fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter as _, format::Writer, time::FormatTime},
+    layer::SubscriberExt as _,
+    registry::LookupSpan,
+    util::SubscriberInitExt as _,
+};
+
+/// Starts the log of this process.
+pub(crate) fn start(json: bool, level: Level) {
+    // What other crates say is of interest to those who ask for more.
+    let others = if level >= Level::DEBUG { level } else { Level::WARN };
+    let mut targets = Targets::new().with_default(others);
+    for own in ["a2a", "chancery_core", "chancery_wire", "chancery_engine", "chancery_server"] {
+        targets = targets.with_target(own, level);
+    }
+    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let layer = if json { layer.json().flatten_event(true).boxed() } else { layer.event_format(Lines).boxed() };
+    // A second log in one process is refused, and the first one goes on.
+    drop(tracing_subscriber::registry().with(layer.with_filter(targets)).try_init());
+    let _ = std::io::stderr.make_writer();
+}
+
+/// `12:04:31 demo SendMessage JSONRPC 1.0 task=0192f3c4 COMPLETED 4ms`
+struct Lines;
+
+impl<S, N> FormatEvent<S, N> for Lines
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(&self, _: &FmtContext<'_, S, N>, mut line: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        Clock.format_time(&mut line)?;
+        let message = fields.take("message");
+        if matches!(message.as_str(), "answered" | "refused" | "failed") && fields.0.contains_key("op") {
+            for field in ["agent", "op", "binding", "version"] {
+                write!(line, " {}", fields.take(field))?;
+            }
+            if let Some(task) = fields.0.remove("task") {
+                write!(line, " task={task}")?;
+            }
+            if let Some(state) = fields.0.remove("state") {
+                write!(line, " {}", state.strip_prefix("TASK_STATE_").unwrap_or(&state))?;
+            }
+            write!(line, " {}", fields.take("took"))?;
+            if let Some(error) = fields.0.remove("error") {
+                write!(line, " {message}: {error}")?;
+            }
+        } else {
+            if *event.metadata().level() != Level::INFO {
+                write!(line, " {}", event.metadata().level().as_str().to_lowercase())?;
+            }
+            write!(line, " {message}")?;
+        }
+        for (name, value) in &fields.0 {
+            write!(line, " {name}={value}")?;
+        }
+        writeln!(line)
+    }
+}
+
+/// The fields of an event, as text.
+#[derive(Default)]
+struct Fields(BTreeMap<&'static str, String>);
+
+impl Fields {
+    fn take(&mut self, name: &str) -> String {
+        self.0.remove(name).unwrap_or_default()
+    }
+}
+
+impl Visit for Fields {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name(), value.to_owned());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0.insert(field.name(), format!("{value:?}"));
+    }
+}
+
+/// The time of day, UTC.
+struct Clock;
+
+impl FormatTime for Clock {
+    fn format_time(&self, line: &mut Writer<'_>) -> fmt::Result {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_err(|_| fmt::Error)?;
+        let second = now.as_secs() % 86_400;
+        write!(line, "{:02}:{:02}:{:02}", second / 3_600, second / 60 % 60, second % 60)
+    }
+}

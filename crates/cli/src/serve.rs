@@ -1,0 +1,455 @@
+//! `a2a serve`: the agents of a file, or the demo agents, on one port.
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail};
+use chancery::{Limits, Memory, Place, Running, Server, Sqlite, Tls, server::guard::Guard, store::Store};
+use chancery_core::{Binding, Card, Version};
+use chancery_engine::store::sqlite::{Durability, Options};
+use clap::Args;
+use serde_json::json;
+
+use crate::{
+    agents::{Children, Made, demo},
+    config::{self, Config, VERSIONS, Watch, duration},
+    log,
+};
+
+/// The file that is looked for when none is named.
+const FILE: &str = "a2a.toml";
+/// The tasks in the data folder.
+const TASKS: &str = "tasks.db";
+
+/// Serve agents: those of a file, or the demo agents
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  a2a serve\n  a2a serve --listen 127.0.0.1:9000 agents.toml\n  a2a serve --exec 'wc -w'")]
+pub(crate) struct Serve {
+    /// The file; ./a2a.toml if it is there, else the demo agents
+    file: Option<PathBuf>,
+    /// The demo agents, whatever files there are
+    #[arg(long, conflicts_with = "file")]
+    demo: bool,
+    /// Where to listen
+    #[arg(long, value_name = "ADDR", env = "A2A_SERVER_LISTEN", help = "Where to listen [default: 127.0.0.1:8080]")]
+    listen: Option<String>,
+    /// The host to listen on
+    #[arg(long, conflicts_with = "listen")]
+    host: Option<String>,
+    /// The port to listen on; 0 takes a free one
+    #[arg(long, conflicts_with = "listen")]
+    port: Option<u16>,
+    /// The base of every URL in the cards
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+    /// The folder for tasks and keys
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Keep tasks in memory only
+    #[arg(long)]
+    ephemeral: bool,
+    /// The versions to serve, such as 1.0,0.3
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    versions: Vec<String>,
+    /// Take a call of 1.0 for what it is although it does not name its version
+    #[arg(long)]
+    lenient_version: bool,
+    /// A certificate chain, for TLS
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The key of the certificate
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// One agent without a file: it gives back what it gets
+    #[arg(long, conflicts_with_all = ["file", "demo", "exec"])]
+    echo: bool,
+    /// One agent without a file: a shell command
+    #[arg(long, value_name = "CMD", conflicts_with_all = ["file", "demo"])]
+    exec: Option<String>,
+    /// What ends a chunk of the command's output, instead of the end of a line
+    #[arg(long, value_name = "DELIM", requires = "exec")]
+    chunk: Option<String>,
+    /// The name of the agent without a file
+    #[arg(long)]
+    name: Option<String>,
+    /// The description of the agent without a file
+    #[arg(long)]
+    description: Option<String>,
+    /// A JSON file that is laid over the card of the agent without a file
+    #[arg(long, value_name = "FILE")]
+    card: Option<PathBuf>,
+    /// Check the file and what it names, and serve nothing
+    #[arg(long)]
+    check: bool,
+    /// Do not look for changes of the file
+    #[arg(long)]
+    no_reload: bool,
+    /// How long running tasks may go on at the end [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = read_duration)]
+    drain: Option<Duration>,
+    /// How the log is written
+    #[arg(long, value_name = "FORM", value_parser = ["text", "json"])]
+    log: Option<String>,
+    /// The least important level that is logged
+    #[arg(long, value_name = "LEVEL", value_parser = ["error", "warn", "info", "debug", "trace"])]
+    log_level: Option<String>,
+    /// `json` prints one line when the server is ready
+    #[arg(short, long, value_name = "FORM", value_parser = ["text", "json"], default_value = "text")]
+    output: String,
+}
+
+fn read_duration(text: &str) -> Result<Duration, String> {
+    duration(text).ok_or_else(|| "a time is written 500ms, 2s, 5m or 1h30m".to_owned())
+}
+
+/// What is to be served, from flags, environment and file together.
+struct Plan {
+    /// Where it comes from, in words.
+    source: String,
+    /// What the file says; the demo and the quick agents have none.
+    config: Option<Config>,
+    agents: Vec<Made>,
+    demo: bool,
+    listen: String,
+    public_url: Option<String>,
+    /// `None` for tasks that are kept in memory.
+    data: Option<PathBuf>,
+    durability: Durability,
+    versions: Vec<Version>,
+    lenient_version: bool,
+    drain: Duration,
+    reload: bool,
+}
+
+/// Serves until it is asked to stop.
+pub(crate) fn run(arguments: &Serve) -> Result<()> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(serve(arguments))
+}
+
+/// As `serve --demo`.
+pub(crate) fn run_demo(mut arguments: Serve) -> Result<()> {
+    arguments.demo = true;
+    run(&arguments)
+}
+
+async fn serve(arguments: &Serve) -> Result<()> {
+    let children = Children::default();
+    let plan = arguments.plan(&children)?;
+    if arguments.check {
+        println!("Config: {} is good: {}", plan.source, names(&plan.agents));
+        return Ok(());
+    }
+    let said = plan.config.as_ref().map(|config| config.log);
+    let json = arguments.log.as_ref().map_or_else(|| said.is_some_and(|log| log.json), |form| form == "json");
+    let level = match &arguments.log_level {
+        Some(level) => level.parse().context("the level of the log")?,
+        None => said.map_or(tracing::Level::INFO, |log| log.level),
+    };
+    log::start(json, level);
+    let running = plan.bind(arguments).await?;
+    plan.announce(&running, arguments.output == "json");
+    stay(&plan, &children, &running).await?;
+    running.shutdown().await;
+    children.stop().await;
+    Ok(())
+}
+
+/// Waits until the process is asked to stop, and applies changes of the file meanwhile.
+async fn stay(plan: &Plan, children: &Children, running: &Running) -> Result<()> {
+    let mut stop = std::pin::pin!(chancery::server::stop_signal());
+    let Some(config) = plan.config.as_ref().filter(|_| plan.reload) else { return Ok(stop.await?) };
+    let mut current = config.clone();
+    let mut watch = Watch::new(current.sources()).await;
+    loop {
+        tokio::select! {
+            stopped = &mut stop => return Ok(stopped?),
+            _ = watch.changed() => {}
+        }
+        match Config::load(&current.file).and_then(|config| config.check().map(|()| config)) {
+            Ok(changed) => {
+                apply(&current, &changed, children, running);
+                current = changed;
+                watch = Watch::new(current.sources()).await;
+            }
+            Err(problem) => tracing::error!("the file was changed, and is not applied:\n{problem}"),
+        }
+    }
+}
+
+/// Applies what can be applied to agents at work, and says what cannot.
+fn apply(current: &Config, changed: &Config, children: &Children, running: &Running) {
+    let mut same = changed.clone();
+    same.agents.clone_from(&current.agents);
+    if same != *current {
+        tracing::warn!("only agents are changed while the server runs; start it again for the rest of the file");
+    }
+    let made = changed.agents(children);
+    if made.len() == 1 && current.agents.len() != 1 || made.len() != 1 && current.agents.len() == 1 {
+        tracing::warn!("an agent alone is at another path than one of several: start the server again");
+        return;
+    }
+    let old = |name: &str| current.agents.iter().find(|agent| agent.name == name);
+    for (agent, made) in changed.agents.iter().zip(&made).filter(|(agent, _)| old(&agent.name) != Some(agent)) {
+        let moved = old(&agent.name).is_some_and(|old| old.path != agent.path);
+        match running.replace(made.place(None, changed.retention.tasks)) {
+            Ok(()) if moved => tracing::info!(agent = agent.name, path = agent.path, "the agent moved"),
+            Ok(()) => tracing::info!(agent = agent.name, "the agent is as the file says now"),
+            Err(error) => tracing::error!(agent = agent.name, %error, "the agent could not be changed"),
+        }
+    }
+    for gone in current.agents.iter().filter(|agent| !changed.agents.iter().any(|kept| kept.name == agent.name)) {
+        running.remove(&gone.name);
+        tracing::info!(agent = gone.name, "the agent is not served any more; its tasks are kept");
+    }
+}
+
+impl Serve {
+    fn plan(&self, children: &Children) -> Result<Plan> {
+        let mut plan = if let Some(quick) = self.quick()? {
+            let config = Config::parse(Path::new("flags"), &quick, &std::collections::BTreeMap::new())?;
+            let mut plan = Plan::of(config, children);
+            (plan.source, plan.reload) = ("none, an agent from flags".to_owned(), false);
+            plan.data = Some(plan.data.unwrap_or_default()).filter(|_| false).or_else(|| Some(PathBuf::from(".a2a")));
+            plan
+        } else {
+            match self.file()? {
+                Some(file) => {
+                    let config = Config::load(&file)?;
+                    config.check()?;
+                    Plan::of(config, children)
+                }
+                None => Plan::demo()?,
+            }
+        };
+        self.lay_over(&mut plan)?;
+        Ok(plan)
+    }
+
+    fn file(&self) -> Result<Option<PathBuf>> {
+        match &self.file {
+            Some(file) => Ok(Some(file.clone())),
+            None if self.demo => Ok(None),
+            None => Ok(Some(PathBuf::from(FILE)).filter(|file| file.exists())),
+        }
+    }
+
+    /// The file that the flags of a quick agent stand for.
+    fn quick(&self) -> Result<Option<String>> {
+        let quick = self.echo || self.exec.is_some();
+        if !quick && (self.name.is_some() || self.description.is_some() || self.card.is_some()) {
+            bail!("--name, --description and --card describe an agent without a file\nhint: add --echo or --exec CMD");
+        }
+        if !quick {
+            return Ok(None);
+        }
+        let name = self.name.as_deref().unwrap_or(if self.echo { "echo" } else { "exec" });
+        let mut agent = toml::Table::new();
+        agent.insert("name".to_owned(), name.into());
+        agent.insert("description".to_owned(), self.description.as_deref().unwrap_or("An agent from the command line").into());
+        if let Some(card) = &self.card {
+            agent.insert("card".to_owned(), std::path::absolute(card)?.display().to_string().into());
+        }
+        match &self.exec {
+            Some(command) => {
+                agent.insert("command".to_owned(), vec!["sh", "-c", command].into());
+                agent.insert("env".to_owned(), std::env::vars().map(|(name, _)| name).filter(|name| !name.starts_with("A2A")).collect::<Vec<_>>().into());
+                agent.insert("cwd".to_owned(), std::env::current_dir()?.display().to_string().into());
+                if let Some(chunk) = &self.chunk {
+                    agent.insert("chunk".to_owned(), chunk.as_str().into());
+                }
+            }
+            None => drop(agent.insert("echo".to_owned(), true.into())),
+        }
+        let mut file = toml::Table::new();
+        file.insert("agent".to_owned(), vec![agent].into());
+        Ok(Some(toml::to_string(&file)?))
+    }
+
+    /// Flags come before the file.
+    fn lay_over(&self, plan: &mut Plan) -> Result<()> {
+        if let Some(listen) = &self.listen {
+            plan.listen.clone_from(listen);
+        }
+        let (host, port) = plan.listen.rsplit_once(':').unwrap_or((plan.listen.as_str(), "8080"));
+        let host = self.host.clone().unwrap_or_else(|| host.to_owned());
+        let port = self.port.map_or_else(|| port.to_owned(), |port| port.to_string());
+        plan.listen = format!("{host}:{port}");
+        plan.public_url = self.public_url.clone().or(plan.public_url.take());
+        plan.data = match (&self.data, self.ephemeral) {
+            (_, true) => None,
+            (Some(data), false) => Some(data.clone()),
+            (None, false) => plan.data.take(),
+        };
+        if !self.versions.is_empty() {
+            let known = |name: &String| VERSIONS.iter().find(|(known, _)| known == name).map(|(_, version)| *version);
+            let read = |name| known(name).with_context(|| format!("{name} is no version\nhint: 1.0, 0.3, 0.2 or 0.1"));
+            plan.versions = self.versions.iter().map(read).collect::<Result<_>>()?;
+            plan.agents.iter_mut().for_each(|agent| agent.versions.retain(|version| plan.versions.contains(version)));
+        }
+        plan.lenient_version |= self.lenient_version;
+        plan.drain = self.drain.unwrap_or(plan.drain);
+        plan.reload &= !self.no_reload;
+        Ok(())
+    }
+}
+
+impl Plan {
+    fn of(config: Config, children: &Children) -> Self {
+        Self {
+            source: config.file.display().to_string(),
+            agents: config.agents(children),
+            demo: false,
+            listen: config.server.listen.clone(),
+            public_url: config.server.public_url.clone(),
+            data: (!config.store.ephemeral).then(|| config.server.data.clone()),
+            durability: config.store.durability,
+            versions: config.server.versions.clone(),
+            lenient_version: config.server.lenient_version,
+            drain: config.server.drain,
+            reload: config.server.reload,
+            config: Some(config),
+        }
+    }
+
+    fn demo() -> Result<Self> {
+        Ok(Self {
+            source: "none, demo agents".to_owned(),
+            config: None,
+            agents: demo::agents(),
+            demo: true,
+            listen: "127.0.0.1:8080".to_owned(),
+            public_url: None,
+            data: Some(state_folder()?.join("a2a").join("demo")),
+            durability: Durability::Power,
+            versions: VERSIONS.iter().map(|(_, version)| *version).collect(),
+            lenient_version: false,
+            drain: Duration::from_secs(30),
+            reload: false,
+        })
+    }
+
+    async fn bind(&self, arguments: &Serve) -> Result<Running> {
+        let store: Arc<dyn Store> = match &self.data {
+            None => Arc::new(Memory::new()),
+            Some(data) => {
+                std::fs::create_dir_all(data).with_context(|| format!("the folder {} cannot be made", data.display()))?;
+                let mut options = Options::default();
+                options.durability = self.durability;
+                let file = data.join(TASKS);
+                Arc::new(Sqlite::open_with(&file, options).await.with_context(|| format!("{} cannot be opened", file.display()))?)
+            }
+        };
+        let mut server = Server::several().shared_store(store).versions(self.versions.iter().copied());
+        server = server.lenient_version(self.lenient_version).grace(self.drain).limits(self.limits()).guard(self.guard()?);
+        if let Some(data) = &self.data {
+            server = server.data(data);
+        }
+        if let Some(url) = &self.public_url {
+            server = server.public_url(url);
+        }
+        if let (Some(cert), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) {
+            server = server.tls(Tls::open(cert, key).map_err(told)?);
+        }
+        let retention = self.config.as_ref().map_or(Some(Duration::from_secs(30 * 24 * 3_600)), |config| config.retention.tasks);
+        for agent in &self.agents {
+            server = server.place(agent.place(self.demo.then_some(()), retention));
+        }
+        let bound = server.bind(self.listen.as_str()).await;
+        bound.map_err(told).with_context(|| format!("cannot serve on {}\nhint: --port 0 takes a free port", self.listen))
+    }
+
+    fn limits(&self) -> Limits {
+        let mut limits = Limits::default();
+        if let Some(said) = self.config.as_ref().map(|config| config.limits) {
+            limits.body = said.body.and_then(|body| usize::try_from(body).ok()).unwrap_or(limits.body);
+            limits.message.parts = said.parts.unwrap_or(limits.message.parts);
+            limits.message.json_depth = said.json_depth.unwrap_or(limits.message.json_depth);
+        }
+        limits
+    }
+
+    fn guard(&self) -> Result<Guard> {
+        let allowed = self.config.iter().flat_map(|config| &config.push.allow);
+        allowed.into_iter().try_fold(Guard::new(), |guard, network| {
+            Ok(guard.allow(network.parse().with_context(|| format!("[push] allow: {network} is no network"))?))
+        })
+    }
+
+    /// Says where everything is, and what to try.
+    fn announce(&self, running: &Running, json: bool) {
+        let url = running.url();
+        let cards: Vec<_> = self.agents.iter().map(|agent| card_url(url, &agent.path)).collect();
+        if json {
+            let ready = json!({"ready": true, "listen": running.local_addr().to_string(), "url": url, "cards": cards});
+            println!("{ready}");
+            return;
+        }
+        let versions: Vec<_> = self.versions.iter().map(|version| version.as_str()).collect();
+        let bindings: Vec<_> = [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc].iter().map(|binding| binding.as_str()).collect();
+        println!("Config: {}", self.source);
+        println!("Listening: {url} ({}; {})", bindings.join(", "), versions.join(" "));
+        for card in &cards {
+            println!("Card: {card}");
+        }
+        match &self.data {
+            Some(data) => println!("Data: {} (kept across restarts)", at_home(data)),
+            None => println!("Data: in memory, gone at the end"),
+        }
+        let first = self.agents.first().map(|agent| agent.path.trim_end_matches('/').to_owned()).unwrap_or_default();
+        let words = if self.demo { "stream 5" } else { "hello" };
+        println!("Try:");
+        println!("  curl {url}{first}/.well-known/agent-card.json");
+        for (path, options) in [("message:send", ""), ("message:stream", "-N ")] {
+            println!(
+                "  curl {options}{url}{first}/{path} -H 'A2A-Version: 1.0' -H 'Content-Type: application/a2a+json' -d \
+                 '{{\"message\":{{\"messageId\":\"1\",\"role\":\"ROLE_USER\",\"parts\":[{{\"text\":\"{words}\"}}]}}}}'"
+            );
+        }
+        println!("  curl {url}{first}/tasks -H 'A2A-Version: 1.0'");
+        println!();
+    }
+}
+
+impl Made {
+    /// The agent at its place; on the stage of the demo if it is one of its agents.
+    fn place(&self, stage: Option<()>, retention: Option<Duration>) -> Place {
+        let card: Card = self.card.clone();
+        let place = Place::agent(&self.path, self.builder(card).retention(retention)).key(&self.name).tenant(&self.tenant);
+        let place = place.versions(self.versions.iter().copied()).bindings(self.bindings.iter().copied());
+        match stage {
+            Some(()) => place.through(|engine| Arc::new(demo::Stage::new(engine))),
+            None => place,
+        }
+    }
+}
+
+/// What went wrong, with its cause: the user is the operator here.
+fn told(error: chancery::Error) -> anyhow::Error {
+    let cause = std::error::Error::source(&error).map(ToString::to_string);
+    anyhow::anyhow!(cause.unwrap_or_else(|| error.to_string()))
+}
+
+fn names(agents: &[Made]) -> String {
+    agents.iter().map(|agent| format!("{} at {}", agent.name, agent.path)).collect::<Vec<_>>().join(", ")
+}
+
+fn card_url(url: &str, path: &str) -> String {
+    format!("{url}{}/.well-known/agent-card.json", path.trim_end_matches('/'))
+}
+
+/// Where programs keep what should survive: `$XDG_STATE_HOME`, or `~/.local/state`.
+fn state_folder() -> Result<PathBuf> {
+    let said = std::env::var_os("XDG_STATE_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local").join("state"));
+    said.or_else(home).context("neither HOME nor XDG_STATE_HOME is set\nhint: --data DIR says where tasks are kept")
+}
+
+/// A path as people write it.
+fn at_home(path: &Path) -> String {
+    let below = std::env::var_os("HOME").and_then(|home| path.strip_prefix(home).ok().map(Path::to_owned));
+    below.map_or_else(|| path.display().to_string(), |below| format!("~/{}", below.display()))
+}
