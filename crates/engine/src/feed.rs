@@ -2,19 +2,19 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use chancery_core::{ErrorKind, EventStream, Result, Seq, SharedEvent};
+use chancery_core::{Error, ErrorKind, EventStream, Result, Seq, SharedEvent};
 use futures_core::Stream;
 
-use crate::live::Live;
+use crate::live::{Live, Reader, Woken};
 
 /// Every event after `after`, each once and in order, until one ends the stream.
-pub(crate) fn from(live: Arc<Live>, after: Seq) -> EventStream {
-    Box::pin(stream(Cursor { wake: live.wake(), live, after, ready: VecDeque::new(), closed: false }))
+pub(crate) fn from(live: &Arc<Live>, after: Seq) -> EventStream {
+    Box::pin(stream(Cursor { reader: live.reader(), after, ready: VecDeque::new(), closed: false }))
 }
 
 /// What a client sees that has just sent a message: the task as it was right after the event that took
 /// the message, then every later event.
-pub(crate) fn since(live: Arc<Live>, taken: Seq, history: Option<i32>) -> EventStream {
+pub(crate) fn since(live: &Arc<Live>, taken: Seq, history: Option<i32>) -> EventStream {
     if taken == Seq::new(1) {
         // The first event is the new task itself.
         return from(live, Seq::START);
@@ -36,18 +36,17 @@ pub(crate) fn of(events: Vec<(Seq, SharedEvent)>) -> EventStream {
 }
 
 /// The task as it stands, and then every later event.
-pub(crate) fn with_snapshot(live: Arc<Live>) -> EventStream {
-    // Wake-ups are subscribed to before the snapshot is read: an event committed in between rings twice, never not at all.
-    let wake = live.wake();
+pub(crate) fn with_snapshot(live: &Arc<Live>) -> EventStream {
+    // A reader before the snapshot is read: what is committed in between is kept for it.
+    let reader = live.reader();
     let (after, task) = live.snapshot();
     let closed = task.status.state.is_terminal();
     let ready = VecDeque::from([(after, task.into())]);
-    Box::pin(stream(Cursor { wake, live, after, ready, closed }))
+    Box::pin(stream(Cursor { reader, after, ready, closed }))
 }
 
 struct Cursor {
-    live: Arc<Live>,
-    wake: tokio::sync::watch::Receiver<Seq>,
+    reader: Reader,
     after: Seq,
     ready: VecDeque<(Seq, SharedEvent)>,
     closed: bool,
@@ -63,28 +62,25 @@ impl Cursor {
             if self.closed {
                 return None;
             }
-            self.wake.borrow_and_update();
-            match self.live.after(self.after).await {
+            match self.reader.woken(self.after).await {
+                Woken::News => {}
+                // Who comes back after the last event of a finished task has heard everything.
+                Woken::Over => return None,
+                // The rest is elsewhere; whoever comes back with the last event seen finds it.
+                Woken::Left => {
+                    self.closed = true;
+                    return Some(Err(ErrorKind::Unavailable.into()));
+                }
+            }
+            match self.reader.live().after(self.after).await {
                 Err(error) => {
                     self.closed = true;
                     return Some(Err(error));
                 }
                 Ok(events) if events.is_empty() => {
-                    // Who comes back after the last event of a finished task has heard everything.
-                    if self.live.is_over(self.after) {
-                        return None;
-                    }
-                    tokio::select! {
-                        biased;
-                        changed = self.wake.changed() => if changed.is_err() {
-                            return None;
-                        },
-                        // The rest is elsewhere; whoever comes back with the last event seen finds it.
-                        () = self.live.left() => {
-                            self.closed = true;
-                            return Some(Err(ErrorKind::Unavailable.into()));
-                          }
-                    }
+                    // The store has forgotten what this reader has not read.
+                    self.closed = true;
+                    return Some(Err(Error::task_not_found(self.reader.live().id.as_str())));
                 }
                 Ok(events) => {
                     // What comes after the end of the stream belongs to the next one.

@@ -1,6 +1,6 @@
 //! The eleven operations over an agent: who may, what is legal, who waits for what.
 
-use std::{sync::Arc, time::Duration};
+use std::{sync::Arc, task::Poll, time::Duration};
 
 use async_trait::async_trait;
 use chancery_core::{
@@ -12,11 +12,11 @@ use tokio::sync::oneshot;
 
 use crate::{
     clock,
-    driver::{Answer, Ask, Begin, Command, Wait},
+    driver::{self, Answer, Ask, Begin, Command, Wait, Working},
     engine::{Engine, shown, unavailable},
     feed,
     keys::Keyed,
-    live::Live,
+    live::{Live, Reader, Woken},
     log, push,
     store::{self, Filter, KeyAnswer, KeyRecord, Scope},
 };
@@ -35,7 +35,7 @@ impl Operations for Engine {
         let wait = if request.configuration.return_immediately { Wait::Taken } else { Wait::Done };
         match self.send(caller, request, wait).await? {
             Sent::Message(message) => Ok(SendReply::Message(message)),
-            Sent::Task(live, _) => Ok(SendReply::from(trimmed(live.snapshot().1, history))),
+            Sent::Task { live, .. } => Ok(SendReply::from(trimmed(live.into_task(), history))),
         }
     }
 
@@ -44,9 +44,9 @@ impl Operations for Engine {
         let history = request.configuration.history_length;
         match self.send_streaming(caller, request).await? {
             Sent::Message(message) => Ok(once(Event::Message(message))),
-            Sent::Task(live, seq) => match caller.resume_after {
-                Some(after) => Ok(feed::from(live, after)),
-                None => Ok(feed::since(live, seq, history)),
+            Sent::Task { live, seq, .. } => match caller.resume_after {
+                Some(after) => Ok(feed::from(&live, after)),
+                None => Ok(feed::since(&live, seq, history)),
             },
         }
     }
@@ -55,17 +55,15 @@ impl Operations for Engine {
         self.demand_extensions(caller)?;
         let scope = self.inner.scope(caller);
         // A task that is only watched here may be worked on elsewhere; the store knows.
-        let task = match self.inner.live(&scope, &request.id).filter(|live| live.has_driver()) {
-            Some(live) => live.snapshot().1,
+        // So does it when the first commit of a task is about to be heard of.
+        let live = self.inner.live(&scope, &request.id).filter(|live| live.has_driver());
+        let task = match live.map(|live| live.snapshot()).filter(|(seq, _)| *seq > Seq::START) {
+            Some((_, task)) => task,
             None => {
                 let stored = self.inner.store.task(&scope, &request.id).await.map_err(unavailable)?;
                 log::fold(&stored.ok_or_else(|| Error::task_not_found(request.id.as_str()))?).map_err(unavailable)?
             }
         };
-        if task.id.is_empty() {
-            // Its first event is not committed yet: nobody has heard of it.
-            return Err(Error::task_not_found(request.id.as_str()));
-        }
         Ok(trimmed(task, request.history_length))
     }
 
@@ -104,7 +102,7 @@ impl Operations for Engine {
             return Err(Error::from(ErrorKind::TaskNotCancelable).with("taskId", request.id.as_str()));
         }
         let (answer, done) = oneshot::channel();
-        self.inner.command(&live, Command::Cancel(answer)).await?;
+        self.inner.command(&live, Command::Cancel(answer))?;
         done.await.map_err(|_| gone())??;
         Ok(live.snapshot().1)
     }
@@ -115,13 +113,13 @@ impl Operations for Engine {
         let live = self.inner.find(&self.inner.scope(caller), &request.id).await?;
         // A cursor gets the rest of the log, finished or not: that is what makes a cut stream whole.
         if let Some(after) = caller.resume_after {
-            return Ok(feed::from(live, after));
+            return Ok(feed::from(&live, after));
         }
         if live.read(|task| task.status.state.is_terminal()) {
             let error = Error::new(ErrorKind::UnsupportedOperation, "The task is finished and has no more events");
             return Err(error.with("taskId", request.id.as_str()));
         }
-        Ok(feed::with_snapshot(live))
+        Ok(feed::with_snapshot(&live))
     }
 
     async fn create_push_config(&self, caller: &Caller, config: PushConfig) -> Result<PushConfig> {
@@ -183,7 +181,12 @@ impl Operations for Engine {
 enum Sent {
     Message(Box<Message>),
     /// A task, and the place of the event that took the message.
-    Task(Arc<Live>, Seq),
+    Task {
+        live: Arc<Live>,
+        seq: Seq,
+        /// Keeps events at hand for a stream that is about to begin.
+        _reader: Option<Reader>,
+    },
 }
 
 impl Engine {
@@ -208,7 +211,7 @@ impl Engine {
                         drop(held);
                         return Ok(awaited(sent, wait).await);
                     }
-                    Replay::Fresh(record) => Some(Keyed { record, held }),
+                    Replay::Fresh(record) => Some(Box::new(Keyed { record, held })),
                 }
             }
             None => None,
@@ -222,7 +225,7 @@ impl Engine {
             None => None,
         };
         let (answer, answered) = oneshot::channel();
-        let live = match existing {
+        let (live, reader) = match existing {
             Some(live) => {
                 if !live.has_driver() {
                     self.inner.demand_open()?;
@@ -232,9 +235,10 @@ impl Engine {
                     let config = push::filled(*config, &live.id);
                     self.create_push_config(caller, config).await?;
                 }
+                let reader = (wait == Wait::Begun).then(|| live.reader());
                 let ask = Ask { send: request, caller: caller.clone(), key, wait, answer };
-                self.inner.command(&live, Command::Message(Box::new(ask))).await?;
-                live
+                self.inner.command(&live, Command::Message(Box::new(ask)))?;
+                (live, reader)
             }
             None => {
                 self.inner.demand_open()?;
@@ -244,15 +248,21 @@ impl Engine {
                     key.record.answer = KeyAnswer::Task(id.clone());
                     key
                 });
-                let live = self.inner.keep(&Live::new(&self.inner, scope.clone(), id));
-                let ask = Ask { send: request, caller: caller.clone(), key, wait, answer };
-                self.inner.start(&live, Begin::New(Box::new(ask)), None);
-                live
+                let live = self.inner.keep(Live::new(&self.inner, scope.clone(), id));
+                let reader = (wait == Wait::Begun).then(|| live.reader());
+                let ask = Box::new(Ask { send: request, caller: caller.clone(), key, wait, answer });
+                if live.claim() {
+                    at_once(driver::work(&self.inner, live.clone(), Begin::New(ask))).await;
+                } else {
+                    // Another request made the task of this name at the same moment.
+                    self.inner.command(&live, Command::Message(ask))?;
+                }
+                (live, reader)
             }
         };
         match answered.await.map_err(|_| gone())? {
             Ok(Answer::Message(message)) => Ok(Sent::Message(message)),
-            Ok(Answer::Task(seq)) => Ok(Sent::Task(live, seq)),
+            Ok(Answer::Task(seq)) => Ok(Sent::Task { live, seq, _reader: reader }),
             Err(error) => Ok(awaited(self.lost_race(&scope, caller, digest, error).await?, wait).await),
         }
     }
@@ -288,7 +298,7 @@ impl Engine {
 
     async fn answer_of(&self, scope: &Scope, record: KeyRecord) -> Result<Sent> {
         match record.answer {
-            KeyAnswer::Task(id) => Ok(Sent::Task(self.inner.find(scope, &id).await?, Seq::START)),
+            KeyAnswer::Task(id) => Ok(Sent::Task { live: self.inner.find(scope, &id).await?, seq: Seq::START, _reader: None }),
             KeyAnswer::Message(json) => serde_json::from_slice(&json).map(Sent::Message).map_err(Error::internal),
         }
     }
@@ -370,14 +380,35 @@ fn trimmed(mut task: Task, history: Option<i32>) -> Task {
 
 /// What a request led to that was made before: one that waits for the end does so again.
 async fn awaited(sent: Sent, wait: Wait) -> Sent {
-    if let (Sent::Task(live, _), Wait::Done) = (&sent, wait) {
-        let mut wake = live.wake();
-        while live.has_driver() && !live.read(|task| task.status.state.is_terminal() || task.status.state.is_interrupted()) {
-            // A driver that gives up rings no bell, so it is looked for now and then.
-            drop(tokio::time::timeout(DRIVER_LOOK, wake.changed()).await);
+    if let (Sent::Task { live, .. }, Wait::Done) = (&sent, wait) {
+        let reader = live.reader();
+        loop {
+            let (seq, waits) = (live.seq(), live.read(|task| task.status.state.is_terminal() || task.status.state.is_interrupted()));
+            if waits || !live.has_driver() {
+                break;
+            }
+            // A driver that gives up may do so between the two looks, so it is looked for now and then.
+            if let Ok(Woken::Left) = tokio::time::timeout(DRIVER_LOOK, reader.woken(seq)).await {
+                break;
+            }
         }
     }
     sent
+}
+
+/// Works as far as that needs no waiting, and leaves the rest to the runtime: a caller that goes away
+/// changes nothing about a task.
+async fn at_once(work: Working) {
+    let mut work = Some(work);
+    std::future::poll_fn(|cx| {
+        if let Some(mut work) = work.take()
+            && work.as_mut().poll(cx).is_pending()
+        {
+            tokio::spawn(work);
+        }
+        Poll::Ready(())
+    })
+    .await;
 }
 
 /// The same request gives the same digest, in every release: it outlives the process (FNV-1a).

@@ -251,7 +251,7 @@ impl Store for Memory {
     }
 
     async fn renew(&self, holder: &str, until: Timestamp) -> Result<()> {
-        for lease in self.lock().tasks.values_mut().filter_map(|kept| kept.lease.as_mut()).filter(|lease| lease.holder == holder) {
+        for lease in self.lock().tasks.values_mut().filter_map(|kept| kept.lease.as_mut()).filter(|lease| *lease.holder == *holder) {
             lease.until = until;
         }
         Ok(())

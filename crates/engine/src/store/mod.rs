@@ -8,6 +8,8 @@ pub mod memory;
 pub mod sqlite;
 pub mod suite;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use chancery_core::{BoxError, Bytes, ContextId, PushConfigId, Seq, TaskId, TaskState, Timestamp};
 
@@ -16,26 +18,28 @@ pub use memory::Memory;
 pub use sqlite::Sqlite;
 
 /// Whose data it is: part of every call, so that nobody can forget to ask.
+///
+/// Copies share their texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub struct Scope {
     /// The tenant; empty when the server has none.
-    pub tenant: String,
+    pub tenant: Arc<str>,
     /// The agent's key on its server.
-    pub agent: String,
+    pub agent: Arc<str>,
     /// The caller; empty for callers without a name.
-    pub owner: String,
+    pub owner: Arc<str>,
 }
 
 impl Scope {
     /// The scope of an owner with an agent, without a tenant.
-    pub fn new(agent: impl Into<String>, owner: impl Into<String>) -> Self {
-        Self { tenant: String::new(), agent: agent.into(), owner: owner.into() }
+    pub fn new(agent: impl Into<Arc<str>>, owner: impl Into<Arc<str>>) -> Self {
+        Self { tenant: Arc::default(), agent: agent.into(), owner: owner.into() }
     }
 
     /// Sets the tenant.
     #[must_use]
-    pub fn tenant(mut self, tenant: impl Into<String>) -> Self {
+    pub fn tenant(mut self, tenant: impl Into<Arc<str>>) -> Self {
         self.tenant = tenant.into();
         self
     }
@@ -113,7 +117,7 @@ impl Row {
 #[non_exhaustive]
 pub struct Lease {
     /// The process.
-    pub holder: String,
+    pub holder: Arc<str>,
     /// When it counts as dead unless it says otherwise.
     pub until: Timestamp,
     /// How many times the current turn was started.
@@ -122,7 +126,7 @@ pub struct Lease {
 
 impl Lease {
     /// A lease of the first attempt.
-    pub fn new(holder: impl Into<String>, until: Timestamp, attempt: u32) -> Self {
+    pub fn new(holder: impl Into<Arc<str>>, until: Timestamp, attempt: u32) -> Self {
         Self { holder: holder.into(), until, attempt }
     }
 }

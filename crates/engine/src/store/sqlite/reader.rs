@@ -149,7 +149,7 @@ impl View<'_> {
             None => None,
         };
         let lease = match row.get::<_, Option<String>>(8)? {
-            Some(holder) => Some(Lease { holder, until: timestamp(row.get(9)?)?, attempt: row.get(10)? }),
+            Some(holder) => Some(Lease { holder: holder.into(), until: timestamp(row.get(9)?)?, attempt: row.get(10)? }),
             None => None,
         };
         let after = snapshot.as_ref().map_or(Seq::START, |(seq, _)| *seq);
