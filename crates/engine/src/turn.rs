@@ -167,18 +167,18 @@ impl Turn {
     ///
     /// # Errors
     /// When the task is over: canceled, or taken over by another process.
-    pub async fn status(&self, words: impl Into<Part>) -> Result<(), Failure> {
-        self.emit(Emitted::status(TaskStatus::new(TaskState::Working).message(Message::agent(words)))).await
+    pub fn status(&self, words: impl Into<Part>) -> impl Future<Output = Result<(), Failure>> {
+        self.emit(Emitted::status(TaskStatus::new(TaskState::Working).message(Message::agent(words))))
     }
 
     /// Says how far the work is, from 0 to 1, under the metadata key `progress`.
     ///
     /// # Errors
     /// As [`status`](Self::status).
-    pub async fn progress(&self, done: f64) -> Result<(), Failure> {
+    pub fn progress(&self, done: f64) -> impl Future<Output = Result<(), Failure>> {
         let mut update = StatusUpdate::new("", "", TaskState::Working);
         update.metadata.insert("progress".to_owned(), done.clamp(0.0, 1.0).into());
-        self.emit(Emitted::Status(Box::new(update))).await
+        self.emit(Emitted::Status(Box::new(update)))
     }
 
     /// Begins an artifact that is written in pieces.
@@ -191,9 +191,9 @@ impl Turn {
     ///
     /// # Errors
     /// As [`status`](Self::status).
-    pub async fn publish(&self, artifact: Artifact) -> Result<(), Failure> {
+    pub fn publish(&self, artifact: Artifact) -> impl Future<Output = Result<(), Failure>> {
         let update = ArtifactUpdate::new("", "", artifact).last();
-        self.emit(Emitted::Artifact(Box::new(update))).await
+        self.emit(Emitted::Artifact(Box::new(update)))
     }
 
     /// The next message that the client sends to this task while the turn is running.
@@ -205,21 +205,25 @@ impl Turn {
     ///
     /// # Errors
     /// When the task is over before an answer comes.
-    pub async fn require_input(&self, question: impl Into<Part>) -> Result<Message, Failure> {
-        self.interrupt(TaskState::InputRequired, Message::agent(question)).await
+    pub fn require_input(&self, question: impl Into<Part>) -> impl Future<Output = Result<Message, Failure>> {
+        self.interrupt(TaskState::InputRequired, Message::agent(question))
     }
 
     /// Demands an authorization and waits for the client's next message, within the turn.
     ///
     /// # Errors
     /// When the task is over before an answer comes.
-    pub async fn require_auth(&self, what: impl Into<Part>) -> Result<Message, Failure> {
-        self.interrupt(TaskState::AuthRequired, Message::agent(what)).await
+    pub fn require_auth(&self, what: impl Into<Part>) -> impl Future<Output = Result<Message, Failure>> {
+        self.interrupt(TaskState::AuthRequired, Message::agent(what))
     }
 
-    async fn interrupt(&self, state: TaskState, message: Message) -> Result<Message, Failure> {
-        self.emit(Emitted::status(TaskStatus::new(state).message(message))).await?;
-        self.next_message().await.ok_or_else(gone)
+    /// The question is in its box before anybody waits: many wait, and each with what is in its future.
+    fn interrupt(&self, state: TaskState, message: Message) -> impl Future<Output = Result<Message, Failure>> {
+        let question = Emitted::status(TaskStatus::new(state).message(message));
+        async move {
+            self.emit(question).await?;
+            self.shared.desk.message().await.ok_or_else(gone)
+        }
     }
 
     pub(crate) fn desk(&self) -> &Desk {
