@@ -8,7 +8,7 @@ use std::{
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, atomic::Ordering},
     task::{Context, Poll},
 };
 
@@ -316,10 +316,13 @@ impl Driver {
                 return happened(Happened::TookTime);
             }
         }
-        match self.journal.live.poll_command(cx) {
-            Poll::Ready(command) => happened(Happened::Asked(command)),
-            Poll::Pending => Poll::Pending,
+        if let Poll::Ready(command) = self.journal.live.poll_command(cx) {
+            return happened(Happened::Asked(command));
         }
+        // Webhooks are told by the driver, so they do not wait for a caller.
+        let ending = self.run.is_none() && self.unborn.is_none() && self.journal.configs.is_empty();
+        self.journal.live.ending.store(ending, Ordering::Relaxed);
+        Poll::Pending
     }
 
     /// Hears what is asked, however much the agent has to say: one that never waits is canceled too.

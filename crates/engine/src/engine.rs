@@ -217,6 +217,7 @@ impl Engine {
         loop {
             // The last holder of a live task needs the map to let go of it, so none is let go of under the lock.
             let all: Vec<_> = self.inner.lock().values().filter_map(Weak::upgrade).collect();
+            all.iter().for_each(|live| live.set_going());
             if !all.iter().any(|live| live.has_driver()) {
                 return;
             }
@@ -400,7 +401,7 @@ impl Inner {
     /// A task that somebody works on or watches here.
     pub(crate) fn live(&self, scope: &Scope, id: &TaskId) -> Option<Arc<Live>> {
         let live = self.lock().get(id).and_then(Weak::upgrade);
-        live.filter(|live| live.scope == *scope)
+        live.filter(|live| live.scope == *scope).inspect(|live| live.set_going())
     }
 
     pub(crate) fn forget(&self, id: &TaskId) {
@@ -428,8 +429,9 @@ impl Inner {
     pub(crate) fn keep(&self, live: Arc<Live>) -> Arc<Live> {
         let mut map = self.lock();
         if let Some(existing) = map.get(&live.id).and_then(Weak::upgrade) {
-            // Not dropped under the lock.
+            // Nothing is dropped or set going under the lock.
             drop(map);
+            existing.set_going();
             return existing;
         }
         map.insert(live.id.clone(), Arc::downgrade(&live));

@@ -22,7 +22,7 @@ use chancery_core::{Result, Seq, SharedEvent, Task, TaskId};
 use tokio::sync::Notify;
 
 use crate::{
-    driver::Command,
+    driver::{Command, Working},
     engine::Inner,
     log,
     state::{self, Entry},
@@ -47,6 +47,8 @@ pub(crate) struct Live {
     left: AtomicBool,
     /// Whether the engine has it among its live tasks.
     pub(crate) kept: AtomicBool,
+    /// Set when all that the driver waits for is the commit of a turn that ended.
+    pub(crate) ending: AtomicBool,
     driver: Mutex<Slot>,
 }
 
@@ -66,6 +68,10 @@ struct Slot {
     commands: VecDeque<Command>,
     /// The driver, while it waits for commands.
     waker: Option<Waker>,
+    /// The driver itself, while only its caller waits for it.
+    parked: Option<Working>,
+    /// Whether others look for the task, so that it must not be laid aside.
+    wanted: bool,
 }
 
 impl Live {
@@ -90,6 +96,7 @@ impl Live {
             bell: Notify::new(),
             left: AtomicBool::new(false),
             kept: AtomicBool::new(false),
+            ending: AtomicBool::new(false),
             driver: Mutex::default(),
         })
     }
@@ -180,6 +187,36 @@ impl Live {
         }
         slot.waker = Some(cx.waker().clone());
         Poll::Pending
+    }
+
+    /// Lays a driver aside for its caller, who takes it up again with [`unpark`](Self::unpark).
+    pub(crate) fn park(&self, work: Working) {
+        let mut slot = self.slot();
+        slot.parked = Some(work);
+        let wanted = slot.wanted;
+        drop(slot);
+        if wanted {
+            self.set_going();
+        }
+    }
+
+    /// The driver that was laid aside.
+    pub(crate) fn unpark(&self) -> Option<Working> {
+        self.slot().parked.take()
+    }
+
+    /// Leaves a driver that was or will be laid aside to the runtime.
+    pub(crate) fn set_going(&self) {
+        let mut slot = self.slot();
+        slot.wanted = slot.taken;
+        let work = slot.parked.take();
+        drop(slot);
+        if let Some(work) = work
+            // Without a runtime there is nobody left to work, or to hear of it.
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(work);
+        }
     }
 
     /// Ends the driver, unless somebody asks for something at the same moment.

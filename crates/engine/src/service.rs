@@ -1,6 +1,10 @@
 //! The eleven operations over an agent: who may, what is legal, who waits for what.
 
-use std::{sync::Arc, task::Poll, time::Duration};
+use std::{
+    pin::Pin,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use chancery_core::{
@@ -225,7 +229,7 @@ impl Engine {
             None => None,
         };
         let (answer, answered) = oneshot::channel();
-        let (live, reader) = match existing {
+        let (live, reader, answer) = match existing {
             Some(live) => {
                 if !live.has_driver() {
                     self.inner.demand_open()?;
@@ -238,7 +242,8 @@ impl Engine {
                 let reader = (wait == Wait::Begun).then(|| live.reader());
                 let ask = Ask { send: request, caller: caller.clone(), key, wait, answer };
                 self.inner.command(&live, Command::Message(Box::new(ask)))?;
-                (live, reader)
+                let answer = answered.await.map_err(|_| gone())?;
+                (live, reader, answer)
             }
             None => {
                 self.inner.demand_open()?;
@@ -251,16 +256,17 @@ impl Engine {
                 let live = self.inner.keep(Live::new(&self.inner, scope.clone(), id));
                 let reader = (wait == Wait::Begun).then(|| live.reader());
                 let ask = Box::new(Ask { send: request, caller: caller.clone(), key, wait, answer });
-                if live.claim() {
-                    at_once(driver::work(&self.inner, live.clone(), Begin::New(ask))).await;
+                let answer = if live.claim() {
+                    begun(&live, driver::work(&self.inner, live.clone(), Begin::New(ask)), answered).await
                 } else {
                     // Another request made the task of this name at the same moment.
                     self.inner.command(&live, Command::Message(ask))?;
-                }
-                (live, reader)
+                    answered.await.map_err(|_| gone())?
+                };
+                (live, reader, answer)
             }
         };
-        match answered.await.map_err(|_| gone())? {
+        match answer {
             Ok(Answer::Message(message)) => Ok(Sent::Message(message)),
             Ok(Answer::Task(seq)) => Ok(Sent::Task { live, seq, _reader: reader }),
             Err(error) => Ok(awaited(self.lost_race(&scope, caller, digest, error).await?, wait).await),
@@ -396,19 +402,32 @@ async fn awaited(sent: Sent, wait: Wait) -> Sent {
     sent
 }
 
-/// Works as far as that needs no waiting, and leaves the rest to the runtime: a caller that goes away
-/// changes nothing about a task.
-async fn at_once(work: Working) {
-    let mut work = Some(work);
+/// Waits for the answer of a driver, which is begun right here: that saves the runtime a task when the
+/// turn is short. As soon as there is something to wait for but the last commit, and when the caller goes
+/// away or another looks for the task, the rest is left to the runtime: neither a caller that leaves nor
+/// one that dawdles changes anything about a task.
+async fn begun(live: &Live, work: Working, mut answered: oneshot::Receiver<Result<Answer>>) -> Result<Answer> {
+    struct Leaving<'a>(&'a Live);
+    impl Drop for Leaving<'_> {
+        fn drop(&mut self) {
+            self.0.set_going();
+        }
+    }
+    live.park(work);
+    let leaving = Leaving(live);
     std::future::poll_fn(|cx| {
-        if let Some(mut work) = work.take()
+        if let Some(mut work) = leaving.0.unpark()
             && work.as_mut().poll(cx).is_pending()
         {
-            tokio::spawn(work);
+            leaving.0.park(work);
+            if !leaving.0.ending.load(Ordering::Relaxed) {
+                leaving.0.set_going();
+            }
         }
-        Poll::Ready(())
+        Pin::new(&mut answered).poll(cx)
     })
-    .await;
+    .await
+    .map_err(|_| gone())?
 }
 
 /// The same request gives the same digest, in every release: it outlives the process (FNV-1a).
