@@ -18,7 +18,7 @@ use crate::{
     clock,
     driver::{self, Answer, Ask, Begin, Command, Wait, Working},
     engine::{Engine, shown, unavailable},
-    feed,
+    feed::{self, trimmed},
     keys::Keyed,
     live::{Live, Reader, Woken},
     log, push,
@@ -49,7 +49,7 @@ impl Operations for Engine {
         match self.send_streaming(caller, request).await? {
             Sent::Message(message) => Ok(once(Event::Message(message))),
             Sent::Task { live, seq, .. } => match caller.resume_after {
-                Some(after) => Ok(feed::from(&live, after)),
+                Some(after) => Ok(feed::from(&live, after, history)),
                 None => Ok(feed::since(&live, seq, history)),
             },
         }
@@ -117,7 +117,7 @@ impl Operations for Engine {
         let live = self.inner.find(&self.inner.scope(caller), &request.id).await?;
         // A cursor gets the rest of the log, finished or not: that is what makes a cut stream whole.
         if let Some(after) = caller.resume_after {
-            return Ok(feed::from(&live, after));
+            return Ok(feed::from(&live, after, None));
         }
         if live.read(|task| task.status.state.is_terminal()) {
             let error = Error::new(ErrorKind::UnsupportedOperation, "The task is finished and has no more events");
@@ -234,7 +234,7 @@ impl Engine {
                 if !live.has_driver() {
                     self.inner.demand_open()?;
                 }
-                self.same_context(&live, &mut request.message)?;
+                self.same_context(&live, request.create_missing, &mut request.message)?;
                 if let Some(config) = request.configuration.push_config.take() {
                     let config = push::filled(*config, &live.id);
                     self.create_push_config(caller, config).await?;
@@ -309,11 +309,12 @@ impl Engine {
         }
     }
 
-    /// V10-TURN-002, V10-TURN-003: the context comes from the task; another one is refused.
-    fn same_context(&self, live: &Live, message: &mut Message) -> Result<()> {
+    /// V10-TURN-002, V10-TURN-003: the context comes from the task; another one is refused. CONV-TASK-007:
+    /// from those who name their tasks themselves, another one is ignored.
+    fn same_context(&self, live: &Live, lenient: bool, message: &mut Message) -> Result<()> {
         let context = live.read(|task| task.context_id.clone());
         match &message.context_id {
-            Some(said) if *said != context => Err(Error::invalid_param("message.contextId", "is not the context of the task")),
+            Some(said) if *said != context && !lenient => Err(Error::invalid_param("message.contextId", "is not the context of the task")),
             _ => {
                 message.context_id = Some(context);
                 Ok(())
@@ -374,14 +375,6 @@ fn matches(mode: &str, media_type: &str) -> bool {
         Some(family) => media_type.split('/').next().is_some_and(|own| own.eq_ignore_ascii_case(family)),
         None => mode.eq_ignore_ascii_case(media_type),
     }
-}
-
-/// V10-HIST-003, V10-HIST-004.
-fn trimmed(mut task: Task, history: Option<i32>) -> Task {
-    if let Some(length) = history {
-        task.trim_history(usize::try_from(length).unwrap_or(0));
-    }
-    task
 }
 
 /// What a request led to that was made before: one that waits for the end does so again.
