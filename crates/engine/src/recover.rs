@@ -47,15 +47,13 @@ pub(crate) async fn round(engine: &Arc<Inner>) -> store::Result<()> {
     }
     adopt(engine).await?;
     let now = engine.now();
-    for (scope, id) in engine.store.expired(now, TAKE_OVER).await? {
-        if scope.agent == engine.name {
-            take_over(engine, scope, &id, false).await?;
-        }
+    for (scope, id) in engine.store.expired(&engine.name, now, TAKE_OVER).await? {
+        take_over(engine, scope, &id, false).await?;
     }
     // Without an end for tasks there is still one for idempotency keys.
     let before = engine.options.retention.map_or(chancery_core::Timestamp::MIN, |age| clock::before(now, age));
     for _ in 0..PURGES {
-        if engine.store.purge(before, now, BATCH).await? < BATCH {
+        if engine.store.purge(&engine.name, before, now, BATCH).await? < BATCH {
             break;
         }
     }

@@ -130,10 +130,11 @@ impl Inner {
         Ok(())
     }
 
-    /// The oldest delivery of each task and webhook, with its time; dead ones do not block.
-    fn first_in_line(&self) -> Vec<(Timestamp, u64)> {
+    /// The oldest delivery of each task and webhook of an agent, with its time; dead ones do not block.
+    fn first_in_line(&self, agent: &str) -> Vec<(Timestamp, u64)> {
         let mut seen = HashSet::new();
-        let living = self.deliveries.iter().filter_map(|(id, waiting)| Some((waiting.at?, *id, waiting)));
+        let own = self.deliveries.iter().filter(|(_, waiting)| *waiting.scope.agent == *agent);
+        let living = own.filter_map(|(id, waiting)| Some((waiting.at?, *id, waiting)));
         living.filter(|(_, _, waiting)| seen.insert((&waiting.task, &waiting.delivery.config))).map(|(at, id, _)| (at, id)).collect()
     }
 }
@@ -260,18 +261,19 @@ impl Store for Memory {
         Ok(())
     }
 
-    async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>> {
+    async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>> {
         let inner = self.lock();
-        let gone = inner.tasks.values().filter(|kept| kept.lease.as_ref().is_some_and(|lease| lease.until < now));
+        let gone =
+            inner.tasks.values().filter(|kept| *kept.scope.agent == *agent && kept.lease.as_ref().is_some_and(|lease| lease.until < now));
         let mut gone: Vec<_> = gone.map(|kept| (kept.scope.clone(), kept.head.id.clone())).collect();
         gone.sort();
         gone.truncate(limit);
         Ok(gone)
     }
 
-    async fn due(&self, now: Timestamp, lease: Timestamp, limit: usize) -> Result<Vec<Due>> {
+    async fn due(&self, agent: &str, now: Timestamp, lease: Timestamp, limit: usize) -> Result<Vec<Due>> {
         let mut inner = self.lock();
-        let mut ready: Vec<_> = inner.first_in_line().into_iter().filter(|(at, _)| *at <= now).collect();
+        let mut ready: Vec<_> = inner.first_in_line(agent).into_iter().filter(|(at, _)| *at <= now).collect();
         ready.sort_unstable();
         ready.truncate(limit);
         let mut taken = Vec::with_capacity(ready.len());
@@ -283,8 +285,8 @@ impl Store for Memory {
         Ok(taken)
     }
 
-    async fn next_due(&self) -> Result<Option<Timestamp>> {
-        Ok(self.lock().first_in_line().into_iter().map(|(at, _)| at).min())
+    async fn next_due(&self, agent: &str) -> Result<Option<Timestamp>> {
+        Ok(self.lock().first_in_line(agent).into_iter().map(|(at, _)| at).min())
     }
 
     async fn settle(&self, id: u64, settled: Settled) -> Result<()> {
@@ -318,10 +320,11 @@ impl Store for Memory {
             .count())
     }
 
-    async fn purge(&self, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize> {
+    async fn purge(&self, agent: &str, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize> {
         let mut inner = self.lock();
-        inner.keys.retain(|_, record| record.until > now);
-        let old = inner.tasks.values().filter(|kept| kept.head.state.is_terminal() && kept.head.updated < before);
+        inner.keys.retain(|(scope, _), record| record.until > now || *scope.agent != *agent);
+        let old =
+            inner.tasks.values().filter(|kept| *kept.scope.agent == *agent && kept.head.state.is_terminal() && kept.head.updated < before);
         let mut old: Vec<_> = old.map(|kept| (kept.head.updated, kept.head.id.clone())).collect();
         old.sort();
         old.truncate(limit);

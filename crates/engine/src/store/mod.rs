@@ -337,17 +337,17 @@ pub trait Store: Send + Sync + 'static {
     /// Says that a process is alive: all its leases hold until then.
     async fn renew(&self, holder: &str, until: Timestamp) -> Result<()>;
 
-    /// Tasks whose lease ran out before `now`.
-    async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>>;
+    /// Tasks of an agent whose lease ran out before `now`.
+    async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>>;
 
-    /// Takes deliveries that are due, longest due first, and keeps others from taking them until
+    /// Takes deliveries of an agent's tasks that are due, longest due first, and keeps others from taking them until
     /// `lease`. Of one task and webhook only the oldest is ever due: a later event waits for an earlier
     /// one, but not for a dead one.
-    async fn due(&self, now: Timestamp, lease: Timestamp, limit: usize) -> Result<Vec<Due>>;
+    async fn due(&self, agent: &str, now: Timestamp, lease: Timestamp, limit: usize) -> Result<Vec<Due>>;
 
-    /// When the next delivery will be due; `None` when nothing waits. One that waits for an earlier
+    /// When the next delivery of an agent's tasks will be due; `None` when nothing waits. One that waits for an earlier
     /// one does not count.
-    async fn next_due(&self) -> Result<Option<Timestamp>>;
+    async fn next_due(&self, agent: &str) -> Result<Option<Timestamp>>;
 
     /// Says how an attempt ended.
     async fn settle(&self, id: u64, settled: Settled) -> Result<()>;
@@ -358,7 +358,7 @@ pub trait Store: Send + Sync + 'static {
     /// Makes dead deliveries of a task due again, and says how many there were.
     async fn revive(&self, scope: &Scope, task: &TaskId, now: Timestamp) -> Result<usize>;
 
-    /// Deletes finished tasks with a status older than `before`, and keys that ran out; at most
+    /// Deletes finished tasks of an agent with a status older than `before`, and keys of it that ran out; at most
     /// `limit` tasks, whichever. Says how many tasks went.
-    async fn purge(&self, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize>;
+    async fn purge(&self, agent: &str, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize>;
 }
