@@ -1,13 +1,15 @@
 //! Every operation with its rules, on an agent that does what the message says.
 
-use std::time::Duration;
+use std::{task::Poll, time::Duration};
 
 use chancery_core::{
     Artifact, Caller, CancelTask, Card, DeletePushConfig, Error, ErrorKind, Event, EventStream, Extension, GetExtendedCard, GetPushConfig,
     GetTask, ListPushConfigs, ListTasks, Message, Operations, Part, PushConfig, SendMessage, SendReply, Seq, Subscribe, Task, TaskId,
     TaskState,
 };
-use chancery_engine::{Engine, Failure, Outcome, Turn};
+use chancery_engine::{Engine, Failure, Outcome, Turn, store::Sqlite};
+
+use crate::folder::Folder;
 
 /// Does what the first word of the message says.
 pub async fn obedient(turn: Turn) -> Result<Outcome, Failure> {
@@ -287,6 +289,35 @@ async fn tasks_are_listed_newest_first_page_by_page() {
     wrong.page_token = "%".to_owned();
     assert_eq!(kind(engine.list_tasks(&anyone(), wrong).await), ErrorKind::InvalidParams);
     assert_eq!(engine.list_tasks(&Caller::new("somebody else"), ListTasks::default()).await.unwrap().total_size, 0);
+}
+
+/// The caller's own future begins the task and waits for its commit; that must not be all that does.
+#[tokio::test]
+async fn a_caller_that_dawdles_or_leaves_holds_nobody_up() {
+    let folder = Folder::new();
+    let store = Sqlite::open(folder.file("tasks.db")).await.unwrap();
+    let engine = Engine::new(card(), obedient).store(store).start();
+    for leaves in [false, true] {
+        let caller = Caller::new(format!("leaves {leaves}"));
+        let mut sending = engine.send_message(&caller, SendMessage::new("work x"));
+        assert!(std::future::poll_fn(|cx| Poll::Ready(sending.as_mut().poll(cx).is_pending())).await);
+        let dawdling = (!leaves).then_some(sending);
+        let answers = async {
+            let task = loop {
+                let page = engine.list_tasks(&caller, ListTasks::default()).await.unwrap();
+                if let Some(task) = page.tasks.into_iter().next() {
+                    break task;
+                }
+            };
+            let read = engine.get_task(&caller, GetTask::new(task.id.clone())).await.unwrap();
+            (read, engine.send_message(&caller, to(&task, "work y")).await)
+        };
+        let (read, again) = tokio::time::timeout(Duration::from_secs(10), answers).await.expect("the task stands still");
+        assert_eq!((read.state(), kind(again)), (TaskState::Completed, ErrorKind::UnsupportedOperation), "leaves: {leaves}");
+        if let Some(sending) = dawdling {
+            assert_eq!(sending.await.unwrap().task().unwrap().id, read.id);
+        }
+    }
 }
 
 /// V10-HIST-001, V10-HIST-003, V10-HIST-004, V10-HIST-005.
