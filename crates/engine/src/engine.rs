@@ -2,19 +2,19 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, atomic::Ordering},
     time::Duration,
 };
 
 use chancery_core::{BoxError, Caller, Card, Error, ErrorKind, Operations, Result, TaskId, Timestamp};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use crate::{
     agent::{Agent, AnyAgent},
     clock::{self, Clock, SystemClock},
-    driver::{Begin, Command, Driver},
+    driver::{self, Begin, Command},
     keys::Keys,
     live::Live,
     push::{self, Outbox, Post, Schedule, Sender},
@@ -110,12 +110,12 @@ pub(crate) struct Inner {
     pub(crate) card: Card,
     pub(crate) extended: Option<Card>,
     pub(crate) agent: Arc<dyn AnyAgent>,
-    pub(crate) name: String,
+    pub(crate) name: Arc<str>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) options: Options,
     /// This process, in leases.
-    pub(crate) holder: String,
+    pub(crate) holder: Arc<str>,
     /// Everything the engine spawned.
     pub(crate) drivers: TaskTracker,
     /// Set when the engine stops.
@@ -217,6 +217,7 @@ impl Engine {
         loop {
             // The last holder of a live task needs the map to let go of it, so none is let go of under the lock.
             let all: Vec<_> = self.inner.lock().values().filter_map(Weak::upgrade).collect();
+            all.iter().for_each(|live| live.set_going());
             if !all.iter().any(|live| live.has_driver()) {
                 return;
             }
@@ -342,11 +343,11 @@ impl Builder {
             card: self.card,
             extended: self.extended,
             agent: self.agent,
-            name: self.name,
+            name: self.name.into(),
             store: self.store,
             clock: self.clock,
             options: self.options,
-            holder: Uuid::now_v7().to_string(),
+            holder: Uuid::now_v7().to_string().into(),
             drivers: TaskTracker::new(),
             stopping: CancellationToken::new(),
             outbox: Notify::new(),
@@ -396,13 +397,14 @@ impl Inner {
 
     /// Whose data a caller works with.
     pub(crate) fn scope(&self, caller: &Caller) -> Scope {
-        Scope::new(self.name.clone(), caller.subject.clone().unwrap_or_default()).tenant(caller.tenant.clone())
+        let scope = Scope::new(self.name.clone(), caller.subject.as_deref().unwrap_or_default());
+        if caller.tenant.is_empty() { scope } else { scope.tenant(caller.tenant.as_str()) }
     }
 
     /// The caller of a task that is taken up again.
     pub(crate) fn caller_of(&self, scope: &Scope) -> Caller {
-        let caller = if scope.owner.is_empty() { Caller::anonymous() } else { Caller::new(scope.owner.clone()) };
-        caller.tenant(scope.tenant.clone())
+        let caller = if scope.owner.is_empty() { Caller::anonymous() } else { Caller::new(&*scope.owner) };
+        caller.tenant(&*scope.tenant)
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, HashMap<TaskId, Weak<Live>>> {
@@ -413,7 +415,7 @@ impl Inner {
     /// A task that somebody works on or watches here.
     pub(crate) fn live(&self, scope: &Scope, id: &TaskId) -> Option<Arc<Live>> {
         let live = self.lock().get(id).and_then(Weak::upgrade);
-        live.filter(|live| live.scope == *scope)
+        live.filter(|live| live.scope == *scope).inspect(|live| live.set_going())
     }
 
     pub(crate) fn forget(&self, id: &TaskId) {
@@ -428,6 +430,7 @@ impl Inner {
         let mut map = self.lock();
         if map.get(&live.id).is_some_and(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(live))) {
             map.remove(&live.id);
+            live.kept.store(false, Ordering::Relaxed);
         }
     }
 
@@ -436,13 +439,18 @@ impl Inner {
         if self.drivers.is_closed() { Err(closed()) } else { Ok(()) }
     }
 
-    pub(crate) fn keep(&self, live: &Arc<Live>) -> Arc<Live> {
+    /// Makes a task one of those that are live, unless it is already.
+    pub(crate) fn keep(&self, live: Arc<Live>) -> Arc<Live> {
         let mut map = self.lock();
         if let Some(existing) = map.get(&live.id).and_then(Weak::upgrade) {
+            // Nothing is dropped or set going under the lock.
+            drop(map);
+            existing.set_going();
             return existing;
         }
-        map.insert(live.id.clone(), Arc::downgrade(live));
-        live.clone()
+        map.insert(live.id.clone(), Arc::downgrade(&live));
+        live.kept.store(true, Ordering::Relaxed);
+        live
     }
 
     /// A task, live already or from the store.
@@ -454,7 +462,7 @@ impl Inner {
         let stored = stored.ok_or_else(|| Error::task_not_found(id.as_str()))?;
         let this = self.this.upgrade().ok_or_else(closed)?;
         let live = Live::load(&this, scope.clone(), &stored).map_err(unavailable)?;
-        let live = self.keep(&live);
+        let live = self.keep(live);
         // A driver may have come and gone between the look and the keeping. From here on every driver of
         // this process uses what is kept, so that this look is the last that is needed.
         let missed = self.store.rows(scope, id, live.seq(), usize::MAX).await.map_err(unavailable)?;
@@ -463,31 +471,26 @@ impl Inner {
     }
 
     /// Hands a command to the driver of a task, which is started if there is none.
-    pub(crate) async fn command(&self, live: &Arc<Live>, command: Command) -> Result<()> {
-        if let Some(command) = live.command(command) {
-            let this = self.this.upgrade().ok_or_else(closed)?;
-            this.start(live, Begin::Stored, Some(command));
+    pub(crate) fn command(&self, live: &Arc<Live>, mut command: Command) -> Result<()> {
+        // A driver may end, or another be started, between the two looks.
+        while let Some(refused) = live.command(command) {
+            command = refused;
+            if live.claim() {
+                let this = self.this.upgrade().ok_or_else(closed)?;
+                // It is there when the driver looks for it.
+                drop(live.command(command));
+                tokio::spawn(driver::work(&this, live.clone(), Begin::Stored));
+                break;
+            }
         }
         Ok(())
     }
 
-    /// Starts the driver of a task, unless another start was faster; then the command goes there.
-    pub(crate) fn start(self: &Arc<Self>, live: &Arc<Live>, begin: Begin, command: Option<Command>) {
-        let mut slot = live.driver.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sender) = &*slot {
-            // The receiver lives as long as the slot is filled.
-            if let Some(command) = command {
-                drop(sender.send(command));
-            }
-            return;
+    /// Starts the driver of a task, unless another start was faster.
+    pub(crate) fn start(self: &Arc<Self>, live: Arc<Live>, begin: Begin) {
+        if live.claim() {
+            tokio::spawn(driver::work(self, live, begin));
         }
-        let (sender, receiver) = mpsc::unbounded_channel();
-        if let Some(command) = command {
-            drop(sender.send(command));
-        }
-        *slot = Some(sender);
-        drop(slot);
-        Driver::spawn(self, live, begin, receiver);
     }
 
     pub(crate) fn lease_until(&self) -> Timestamp {

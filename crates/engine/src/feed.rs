@@ -2,25 +2,26 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use chancery_core::{ErrorKind, EventStream, Result, Seq, SharedEvent};
+use chancery_core::{Error, ErrorKind, Event, EventStream, Result, Seq, SharedEvent, Task, TaskState};
 use futures_core::Stream;
 
-use crate::live::Live;
+use crate::live::{Live, Reader, Woken};
 
-/// Every event after `after`, each once and in order, until one ends the stream.
-pub(crate) fn from(live: Arc<Live>, after: Seq) -> EventStream {
-    Box::pin(stream(Cursor { wake: live.wake(), live, after, ready: VecDeque::new(), closed: false }))
+/// Every event after `after`, each once and in order, until one ends the stream. `history` says how many
+/// messages a task may show in it.
+pub(crate) fn from(live: &Arc<Live>, after: Seq, history: Option<i32>) -> EventStream {
+    Box::pin(stream(Cursor { reader: live.reader(), after, history, ready: VecDeque::new(), closed: false }))
 }
 
-/// What a client sees that has just sent a message: the task as it was right after the event that took
-/// the message, then every later event.
-pub(crate) fn since(live: Arc<Live>, taken: Seq, history: Option<i32>) -> EventStream {
+/// What a client sees that has just sent a message: a new task from its first event on, another one as it
+/// stands with the message, and then every later event.
+pub(crate) fn since(live: &Arc<Live>, taken: Seq, history: Option<i32>) -> EventStream {
     if taken == Seq::new(1) {
         // The first event is the new task itself.
-        return from(live, Seq::START);
+        return from(live, Seq::START, history);
     }
-    let _ = history; // The first event of a continued task is its snapshot.
-    with_snapshot(live)
+    // The message is in it, so a task that waits for its client again has done with the message.
+    snapshot_then_rest(live, history, TaskState::ends_stream)
 }
 
 /// These events and no more.
@@ -36,19 +37,39 @@ pub(crate) fn of(events: Vec<(Seq, SharedEvent)>) -> EventStream {
 }
 
 /// The task as it stands, and then every later event.
-pub(crate) fn with_snapshot(live: Arc<Live>) -> EventStream {
-    // Wake-ups are subscribed to before the snapshot is read: an event committed in between rings twice, never not at all.
-    let wake = live.wake();
+pub(crate) fn with_snapshot(live: &Arc<Live>) -> EventStream {
+    snapshot_then_rest(live, None, TaskState::is_terminal)
+}
+
+fn snapshot_then_rest(live: &Arc<Live>, history: Option<i32>, ends: fn(TaskState) -> bool) -> EventStream {
+    // A reader before the snapshot is read: what is committed in between is kept for it.
+    let reader = live.reader();
     let (after, task) = live.snapshot();
-    let closed = task.status.state.is_terminal();
-    let ready = VecDeque::from([(after, task.into())]);
-    Box::pin(stream(Cursor { wake, live, after, ready, closed }))
+    let closed = ends(task.status.state);
+    let ready = VecDeque::from([(after, trimmed(task, history).into())]);
+    Box::pin(stream(Cursor { reader, after, history, ready, closed }))
+}
+
+/// The task with at most this many messages of its history (V10-HIST-003, V10-HIST-004).
+pub(crate) fn trimmed(mut task: Task, history: Option<i32>) -> Task {
+    if let Some(length) = history {
+        task.trim_history(usize::try_from(length).unwrap_or(0));
+    }
+    task
+}
+
+/// An event as a reader with such a wish sees it; the log and other readers have all of it.
+fn shown(event: SharedEvent, history: Option<i32>) -> SharedEvent {
+    match (&*event, history) {
+        (Event::Task(task), Some(_)) => trimmed((**task).clone(), history).into(),
+        _ => event,
+    }
 }
 
 struct Cursor {
-    live: Arc<Live>,
-    wake: tokio::sync::watch::Receiver<Seq>,
+    reader: Reader,
     after: Seq,
+    history: Option<i32>,
     ready: VecDeque<(Seq, SharedEvent)>,
     closed: bool,
 }
@@ -63,34 +84,32 @@ impl Cursor {
             if self.closed {
                 return None;
             }
-            self.wake.borrow_and_update();
-            match self.live.after(self.after).await {
+            match self.reader.woken(self.after).await {
+                Woken::News => {}
+                // Who comes back after the last event of a finished task has heard everything.
+                Woken::Over => return None,
+                // The rest is elsewhere; whoever comes back with the last event seen finds it.
+                Woken::Left => {
+                    self.closed = true;
+                    return Some(Err(ErrorKind::Unavailable.into()));
+                }
+            }
+            match self.reader.live().after(self.after).await {
                 Err(error) => {
                     self.closed = true;
                     return Some(Err(error));
                 }
                 Ok(events) if events.is_empty() => {
-                    // Who comes back after the last event of a finished task has heard everything.
-                    if self.live.is_over(self.after) {
-                        return None;
-                    }
-                    tokio::select! {
-                        biased;
-                        changed = self.wake.changed() => if changed.is_err() {
-                            return None;
-                        },
-                        // The rest is elsewhere; whoever comes back with the last event seen finds it.
-                        () = self.live.left() => {
-                            self.closed = true;
-                            return Some(Err(ErrorKind::Unavailable.into()));
-                          }
-                    }
+                    // The store has forgotten what this reader has not read.
+                    self.closed = true;
+                    return Some(Err(Error::task_not_found(self.reader.live().id.as_str())));
                 }
                 Ok(events) => {
                     // What comes after the end of the stream belongs to the next one.
                     let end = events.iter().position(|(_, event)| event.ends_stream());
                     self.closed = end.is_some();
-                    self.ready = events.into_iter().take(end.map_or(usize::MAX, |end| end + 1)).collect();
+                    let events = events.into_iter().take(end.map_or(usize::MAX, |end| end + 1));
+                    self.ready = events.map(|(seq, event)| (seq, shown(event, self.history))).collect();
                 }
             }
         }

@@ -2,9 +2,11 @@
 
 mod agent;
 pub mod clock;
+mod desk;
 mod driver;
 mod engine;
 mod feed;
+mod journal;
 mod keys;
 mod live;
 mod log;

@@ -2,24 +2,27 @@
 //!
 //! ```text
 //! driver --commit--> store
-//!    `---publish---> Live { task, seq, ring } --wake--> feeds, each with its own cursor
+//!    `---publish---> Live { task, seq, ring } --bell--> feeds, each with its own cursor
 //! ```
 //!
 //! Readers never get copies pushed to them. Each holds a sequence number, is woken, and takes what it
 //! has not seen: from the ring while it lasts, from the store otherwise. A reader that does not read
-//! costs its cursor and nothing else.
+//! costs its cursor and nothing else, and a task without readers has no ring.
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    task::{Context, Poll, Waker},
 };
 
 use chancery_core::{Result, Seq, SharedEvent, Task, TaskId};
-use tokio::sync::{mpsc, watch};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::Notify;
 
 use crate::{
-    driver::Command,
+    driver::{Command, Working},
     engine::Inner,
     log,
     state::{self, Entry},
@@ -36,17 +39,39 @@ pub(crate) struct Live {
     pub(crate) id: TaskId,
     engine: Weak<Inner>,
     committed: Mutex<Committed>,
-    seq: watch::Sender<Seq>,
-    /// Set when this process has nothing more to say about the task: it lost it, or it stops.
-    left: CancellationToken,
-    /// The way to the driver while there is one.
-    pub(crate) driver: Mutex<Option<mpsc::UnboundedSender<Command>>>,
+    /// How many want to hear of events.
+    readers: AtomicUsize,
+    /// Rung when there are new events, or none will come from here any more.
+    bell: Notify,
+    /// Set when this process has nothing more to say about the task.
+    left: AtomicBool,
+    /// Whether the engine has it among its live tasks.
+    pub(crate) kept: AtomicBool,
+    /// Set when all that the driver waits for is the commit of a turn that ended.
+    pub(crate) ending: AtomicBool,
+    driver: Mutex<Slot>,
 }
 
 /// What everybody may know.
 struct Committed {
     task: Task,
+    /// The place of the newest event.
+    seq: Seq,
     ring: VecDeque<(Seq, SharedEvent)>,
+}
+
+/// The way to the driver.
+#[derive(Default)]
+struct Slot {
+    /// Whether there is one.
+    taken: bool,
+    commands: VecDeque<Command>,
+    /// The driver, while it waits for commands.
+    waker: Option<Waker>,
+    /// The driver itself, while only its caller waits for it.
+    parked: Option<Working>,
+    /// Whether others look for the task, so that it must not be laid aside.
+    wanted: bool,
 }
 
 impl Live {
@@ -62,39 +87,51 @@ impl Live {
     }
 
     fn with(engine: &Arc<Inner>, scope: Scope, id: TaskId, task: Task, seq: Seq) -> Arc<Self> {
-        let committed = Mutex::new(Committed { task, ring: VecDeque::new() });
-        let left = engine.stopping.child_token();
         Arc::new(Self {
             scope,
             id,
             engine: Arc::downgrade(engine),
-            committed,
-            seq: watch::Sender::new(seq),
-            left,
-            driver: Mutex::new(None),
+            committed: Mutex::new(Committed { task, seq, ring: VecDeque::new() }),
+            readers: AtomicUsize::new(0),
+            bell: Notify::new(),
+            left: AtomicBool::new(false),
+            kept: AtomicBool::new(false),
+            ending: AtomicBool::new(false),
+            driver: Mutex::default(),
         })
     }
 
     /// Makes committed entries visible and wakes whoever waits.
     pub(crate) fn publish(&self, entries: Vec<Entry>) -> Result<()> {
         let mut committed = self.lock();
-        let mut seq = *self.seq.borrow();
+        // Readers announce themselves before they look. Who comes later finds these events in the store.
+        let heard = self.is_read();
+        if !heard {
+            committed.ring = VecDeque::new();
+        }
         for entry in entries {
-            state::apply(&mut committed.task, &entry)?;
-            seq = seq.next();
-            committed.ring.push_back((seq, SharedEvent::from(entry.event)));
+            let seq = committed.seq.next();
+            if heard {
+                state::apply(&mut committed.task, &entry)?;
+                committed.ring.push_back((seq, SharedEvent::from(entry.event)));
+            } else {
+                state::absorb(&mut committed.task, entry)?;
+            }
+            committed.seq = seq;
         }
         let surplus = committed.ring.len().saturating_sub(RING_EVENTS);
         committed.ring.drain(..surplus);
-        // Still under the lock: a task and its place are one moment, or a reader hears an event twice.
-        self.seq.send_replace(seq);
+        drop(committed);
+        if heard {
+            self.bell.notify_waiters();
+        }
         Ok(())
     }
 
     /// Makes visible what another process committed, unless we work on the task ourselves.
     pub(crate) fn catch_up(&self, rows: &[Row]) -> store::Result<()> {
-        let slot = self.driver.lock().unwrap_or_else(PoisonError::into_inner);
-        if slot.is_some() {
+        let slot = self.slot();
+        if slot.taken {
             return Ok(());
         }
         let known = self.seq();
@@ -107,34 +144,119 @@ impl Live {
 
     /// Says that nothing more comes from here.
     pub(crate) fn leave(&self) {
-        self.left.cancel();
+        self.left.store(true, Ordering::SeqCst);
+        self.bell.notify_waiters();
     }
 
-    /// Waits until nothing more comes from here.
-    pub(crate) async fn left(&self) {
-        self.left.cancelled().await;
+    // --- The driver -----------------------------------------------------------------------------
+
+    /// Makes the caller the driver, if there is none.
+    pub(crate) fn claim(&self) -> bool {
+        !std::mem::replace(&mut self.slot().taken, true)
+    }
+
+    pub(crate) fn has_driver(&self) -> bool {
+        self.slot().taken
     }
 
     /// Hands a command to the driver, or back when there is none.
     pub(crate) fn command(&self, command: Command) -> Option<Command> {
-        let slot = self.driver.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*slot {
-            Some(driver) => driver.send(command).err().map(|error| error.0),
-            None => Some(command),
+        let mut slot = self.slot();
+        if !slot.taken {
+            return Some(command);
+        }
+        slot.commands.push_back(command);
+        let driver = slot.waker.take();
+        drop(slot);
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+        None
+    }
+
+    /// The next command, if one is there.
+    pub(crate) fn next_command(&self) -> Option<Command> {
+        self.slot().commands.pop_front()
+    }
+
+    /// The next command, as soon as one is there.
+    pub(crate) fn poll_command(&self, cx: &mut Context<'_>) -> Poll<Command> {
+        let mut slot = self.slot();
+        if let Some(command) = slot.commands.pop_front() {
+            return Poll::Ready(command);
+        }
+        slot.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// Lays a driver aside for its caller, who takes it up again with [`unpark`](Self::unpark).
+    pub(crate) fn park(&self, work: Working) {
+        let mut slot = self.slot();
+        slot.parked = Some(work);
+        let wanted = slot.wanted;
+        drop(slot);
+        if wanted {
+            self.set_going();
         }
     }
 
-    pub(crate) fn has_driver(&self) -> bool {
-        self.driver.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    /// The driver that was laid aside.
+    pub(crate) fn unpark(&self) -> Option<Working> {
+        self.slot().parked.take()
+    }
+
+    /// Leaves a driver that was or will be laid aside to the runtime.
+    pub(crate) fn set_going(&self) {
+        let mut slot = self.slot();
+        slot.wanted = slot.taken;
+        let work = slot.parked.take();
+        drop(slot);
+        if let Some(work) = work
+            // Without a runtime there is nobody left to work, or to hear of it.
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(work);
+        }
+    }
+
+    /// Ends the driver, unless somebody asks for something at the same moment.
+    pub(crate) fn retire(&self) -> Option<Command> {
+        let mut slot = self.slot();
+        let command = slot.commands.pop_front();
+        if command.is_none() {
+            *slot = Slot::default();
+        }
+        command
+    }
+
+    /// Ends the driver; whoever asked for something is not answered.
+    pub(crate) fn abandon(&self) {
+        let asked = std::mem::take(&mut *self.slot());
+        // Not under the lock: what is dropped here may look at this task.
+        drop(asked);
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Slot> {
+        // Nothing in here panics half way through a change.
+        self.driver.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    // --- Readers --------------------------------------------------------------------------------
+
+    /// Announces somebody who wants to hear of events.
+    pub(crate) fn reader(self: &Arc<Self>) -> Reader {
+        self.readers.fetch_add(1, Ordering::SeqCst);
+        Reader(self.clone())
+    }
+
+    /// Whether somebody wants to hear of events.
+    pub(crate) fn is_read(&self) -> bool {
+        self.readers.load(Ordering::SeqCst) > 0
     }
 
     /// The place of the newest committed event.
     pub(crate) fn seq(&self) -> Seq {
-        *self.seq.borrow()
-    }
-
-    pub(crate) fn wake(&self) -> watch::Receiver<Seq> {
-        self.seq.subscribe()
+        self.lock().seq
     }
 
     /// Looks at the committed task.
@@ -145,13 +267,15 @@ impl Live {
     /// The committed task and its place, at one moment.
     pub(crate) fn snapshot(&self) -> (Seq, Task) {
         let committed = self.lock();
-        (*self.seq.borrow(), committed.task.clone())
+        (committed.seq, committed.task.clone())
     }
 
-    /// Whether the task is finished, and a cursor is behind its last event.
-    pub(crate) fn is_over(&self, after: Seq) -> bool {
-        let committed = self.lock();
-        *self.seq.borrow() <= after && committed.task.status.state.is_terminal()
+    /// The committed task, which is not copied when nobody else has it.
+    pub(crate) fn into_task(mut self: Arc<Self>) -> Task {
+        match Arc::get_mut(&mut self) {
+            Some(own) => std::mem::take(&mut own.committed.get_mut().unwrap_or_else(PoisonError::into_inner).task),
+            None => self.snapshot().1,
+        }
     }
 
     /// Events after a cursor, from the ring; `None` when the ring does not reach back that far.
@@ -167,18 +291,21 @@ impl Live {
 
     /// Events after a cursor, from wherever they are.
     pub(crate) async fn after(&self, after: Seq) -> Result<Vec<(Seq, SharedEvent)>> {
-        if self.seq() <= after {
+        let newest = self.seq();
+        if newest <= after {
             return Ok(Vec::new());
         }
         if let Some(events) = self.recent(after) {
             return Ok(events);
         }
-        let Some(engine) = self.engine.upgrade() else { return Ok(Vec::new()) };
+        let engine = self.engine.upgrade().ok_or_else(crate::engine::closed)?;
         let rows = engine.store.rows(&self.scope, &self.id, after, BATCH).await.map_err(crate::engine::unavailable)?;
         let mut events = Vec::new();
         for row in &rows {
             let entries = log::read_entries(row).map_err(crate::engine::unavailable)?;
-            events.extend(entries.into_iter().filter(|(seq, _)| *seq > after).map(|(seq, entry)| (seq, SharedEvent::from(entry.event))));
+            // The store may know more than is published; whoever reads that here would find an older task elsewhere.
+            let unread = entries.into_iter().filter(|(seq, _)| *seq > after && *seq <= newest);
+            events.extend(unread.map(|(seq, entry)| (seq, SharedEvent::from(entry.event))));
         }
         Ok(events)
     }
@@ -191,8 +318,66 @@ impl Live {
 
 impl Drop for Live {
     fn drop(&mut self) {
-        if let Some(engine) = self.engine.upgrade() {
+        if *self.kept.get_mut()
+            && let Some(engine) = self.engine.upgrade()
+        {
             engine.forget(&self.id);
+        }
+    }
+}
+
+/// Somebody who wants to hear of the events of a task. While there is one, new events are kept at hand.
+pub(crate) struct Reader(Arc<Live>);
+
+/// What ended a wait for events.
+pub(crate) enum Woken {
+    /// There are events.
+    News,
+    /// The task is finished, and there is nothing more.
+    Over,
+    /// The rest happens elsewhere: another process has the task, or this one stops.
+    Left,
+}
+
+impl Reader {
+    pub(crate) fn live(&self) -> &Arc<Live> {
+        &self.0
+    }
+
+    /// Waits until there are events after a cursor, or none will come from here.
+    pub(crate) async fn woken(&self, after: Seq) -> Woken {
+        let live = &self.0;
+        loop {
+            // Made before the look: what happens in between is heard.
+            let rung = live.bell.notified();
+            {
+                let committed = live.lock();
+                if committed.seq > after {
+                    return Woken::News;
+                }
+                if committed.task.status.state.is_terminal() {
+                    return Woken::Over;
+                }
+            }
+            let Some(stopping) = live.engine.upgrade().map(|engine| engine.stopping.clone()) else { return Woken::Left };
+            if live.left.load(Ordering::SeqCst) {
+                return Woken::Left;
+            }
+            tokio::select! {
+                biased;
+                () = rung => {}
+                () = stopping.cancelled() => return Woken::Left,
+            }
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if self.0.readers.fetch_sub(1, Ordering::SeqCst) == 1 {
+            let mut committed = self.0.lock();
+            // Somebody may have come meanwhile; the store has what is thrown away under their feet.
+            committed.ring = VecDeque::new();
         }
     }
 }

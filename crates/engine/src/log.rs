@@ -4,10 +4,10 @@
 //! `{"event": …, "message": …, "record": …}`, a snapshot is `{"task": …, "record": …}`, both with the v1.0
 //! forms inside.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cell::Cell};
 
 use chancery_core::{Bytes, Event, Message, Record, Seq, Task};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{
     state::{self, Entry},
@@ -33,10 +33,20 @@ struct Snapshot<'a> {
 }
 
 fn write<T: Serialize>(value: &T) -> Bytes {
-    let mut bytes = vec![FORMAT];
+    /// What a thread keeps at the most for its next payload.
+    const KEPT: usize = 64 * 1024;
+    thread_local!(static DRAFT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) });
+    // Written where there is room already, so that the payload itself is exactly as large as it must be.
+    let mut draft = DRAFT.take();
+    draft.clear();
+    draft.push(FORMAT);
     // Writing to memory does not fail, and all keys of the model are strings.
-    drop(serde_json::to_writer(&mut bytes, value));
-    bytes.into()
+    drop(serde_json::to_writer(&mut draft, value));
+    let bytes = Bytes::copy_from_slice(&draft);
+    if draft.capacity() <= KEPT {
+        DRAFT.set(draft);
+    }
+    bytes
 }
 
 fn read<'a, T: Deserialize<'a>>(payload: &'a [u8]) -> Result<T> {
@@ -49,18 +59,20 @@ fn read<'a, T: Deserialize<'a>>(payload: &'a [u8]) -> Result<T> {
 
 /// The bytes of entries that are committed together.
 pub(crate) fn write_entries(entries: &[Entry]) -> Bytes {
-    let stored: Vec<_> = entries
-        .iter()
-        .map(|entry| StoredEntry {
-            event: Cow::Borrowed(&entry.event),
-            message: entry.message.as_deref().map(Cow::Borrowed),
-            record: match &entry.event {
-                Event::Task(task) => Some(task.record),
-                _ => None,
-            },
-        })
-        .collect();
-    write(&stored)
+    struct Entries<'a>(&'a [Entry]);
+    impl Serialize for Entries<'_> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+            serializer.collect_seq(self.0.iter().map(|entry| StoredEntry {
+                event: Cow::Borrowed(&entry.event),
+                message: entry.message.as_deref().map(Cow::Borrowed),
+                record: match &entry.event {
+                    Event::Task(task) => Some(task.record),
+                    _ => None,
+                },
+            }))
+        }
+    }
+    write(&Entries(entries))
 }
 
 /// The entries of a row, each with its place.

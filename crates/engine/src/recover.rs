@@ -24,7 +24,10 @@ pub(crate) async fn watch(engine: Arc<Inner>) {
     let stopping = engine.stopping.clone();
     let pause = engine.options.heartbeat;
     drop(engine);
-    while let Some(engine) = engine_weak.upgrade() {
+    // A process that stopped before its first look must not say that it is alive.
+    while !stopping.is_cancelled()
+        && let Some(engine) = engine_weak.upgrade()
+    {
         if let Err(error) = round(&engine).await {
             tracing::warn!(%error, "the store cannot be looked after");
         }
@@ -44,15 +47,13 @@ pub(crate) async fn round(engine: &Arc<Inner>) -> store::Result<()> {
     }
     adopt(engine).await?;
     let now = engine.now();
-    for (scope, id) in engine.store.expired(now, TAKE_OVER).await? {
-        if scope.agent == engine.name {
-            take_over(engine, scope, &id, false).await?;
-        }
+    for (scope, id) in engine.store.expired(&engine.name, now, TAKE_OVER).await? {
+        take_over(engine, scope, &id, false).await?;
     }
     // Without an end for tasks there is still one for idempotency keys.
     let before = engine.options.retention.map_or(chancery_core::Timestamp::MIN, |age| clock::before(now, age));
     for _ in 0..PURGES {
-        if engine.store.purge(before, now, BATCH).await? < BATCH {
+        if engine.store.purge(&engine.name, before, now, BATCH).await? < BATCH {
             break;
         }
     }
@@ -74,7 +75,7 @@ async fn adopt(engine: &Arc<Inner>) -> store::Result<()> {
 async fn take_over(engine: &Arc<Inner>, scope: Scope, id: &chancery_core::TaskId, ours: bool) -> store::Result<()> {
     let Some(stored) = engine.store.task(&scope, id).await? else { return Ok(()) };
     let Some(lease) = stored.lease.clone().filter(|lease| ours == (lease.holder == engine.holder)) else { return Ok(()) };
-    let live = engine.keep(&Live::load(engine, scope.clone(), &stored)?);
+    let live = engine.keep(Live::load(engine, scope.clone(), &stored)?);
     if live.has_driver() {
         return Ok(());
     }
@@ -86,6 +87,6 @@ async fn take_over(engine: &Arc<Inner>, scope: Scope, id: &chancery_core::TaskId
         OnRestart::Fail => Begin::Fail,
         OnRestart::Rerun => Begin::Rerun { attempt: lease.attempt + 1 },
     };
-    engine.start(&live, begin, None);
+    engine.start(live, begin);
     Ok(())
 }

@@ -1,6 +1,10 @@
 //! The eleven operations over an agent: who may, what is legal, who waits for what.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    pin::Pin,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use chancery_core::{
@@ -12,11 +16,11 @@ use tokio::sync::oneshot;
 
 use crate::{
     clock,
-    driver::{Answer, Ask, Begin, Command, Wait},
+    driver::{self, Answer, Ask, Begin, Command, Wait, Working},
     engine::{Engine, shown, unavailable},
-    feed,
+    feed::{self, trimmed},
     keys::Keyed,
-    live::Live,
+    live::{Live, Reader, Woken},
     log, push,
     store::{self, Filter, KeyAnswer, KeyRecord, Scope},
 };
@@ -35,7 +39,7 @@ impl Operations for Engine {
         let wait = if request.configuration.return_immediately { Wait::Taken } else { Wait::Done };
         match self.send(caller, request, wait).await? {
             Sent::Message(message) => Ok(SendReply::Message(message)),
-            Sent::Task(live, _) => Ok(SendReply::from(trimmed(live.snapshot().1, history))),
+            Sent::Task { live, .. } => Ok(SendReply::from(trimmed(live.into_task(), history))),
         }
     }
 
@@ -44,9 +48,9 @@ impl Operations for Engine {
         let history = request.configuration.history_length;
         match self.send_streaming(caller, request).await? {
             Sent::Message(message) => Ok(once(Event::Message(message))),
-            Sent::Task(live, seq) => match caller.resume_after {
-                Some(after) => Ok(feed::from(live, after)),
-                None => Ok(feed::since(live, seq, history)),
+            Sent::Task { live, seq, .. } => match caller.resume_after {
+                Some(after) => Ok(feed::from(&live, after, history)),
+                None => Ok(feed::since(&live, seq, history)),
             },
         }
     }
@@ -55,17 +59,15 @@ impl Operations for Engine {
         self.demand_extensions(caller)?;
         let scope = self.inner.scope(caller);
         // A task that is only watched here may be worked on elsewhere; the store knows.
-        let task = match self.inner.live(&scope, &request.id).filter(|live| live.has_driver()) {
-            Some(live) => live.snapshot().1,
+        // So does it when the first commit of a task is about to be heard of.
+        let live = self.inner.live(&scope, &request.id).filter(|live| live.has_driver());
+        let task = match live.map(|live| live.snapshot()).filter(|(seq, _)| *seq > Seq::START) {
+            Some((_, task)) => task,
             None => {
                 let stored = self.inner.store.task(&scope, &request.id).await.map_err(unavailable)?;
                 log::fold(&stored.ok_or_else(|| Error::task_not_found(request.id.as_str()))?).map_err(unavailable)?
             }
         };
-        if task.id.is_empty() {
-            // Its first event is not committed yet: nobody has heard of it.
-            return Err(Error::task_not_found(request.id.as_str()));
-        }
         Ok(trimmed(task, request.history_length))
     }
 
@@ -104,7 +106,7 @@ impl Operations for Engine {
             return Err(Error::from(ErrorKind::TaskNotCancelable).with("taskId", request.id.as_str()));
         }
         let (answer, done) = oneshot::channel();
-        self.inner.command(&live, Command::Cancel(answer)).await?;
+        self.inner.command(&live, Command::Cancel(answer))?;
         done.await.map_err(|_| gone())??;
         Ok(live.snapshot().1)
     }
@@ -115,13 +117,13 @@ impl Operations for Engine {
         let live = self.inner.find(&self.inner.scope(caller), &request.id).await?;
         // A cursor gets the rest of the log, finished or not: that is what makes a cut stream whole.
         if let Some(after) = caller.resume_after {
-            return Ok(feed::from(live, after));
+            return Ok(feed::from(&live, after, None));
         }
         if live.read(|task| task.status.state.is_terminal()) {
             let error = Error::new(ErrorKind::UnsupportedOperation, "The task is finished and has no more events");
             return Err(error.with("taskId", request.id.as_str()));
         }
-        Ok(feed::with_snapshot(live))
+        Ok(feed::with_snapshot(&live))
     }
 
     async fn create_push_config(&self, caller: &Caller, config: PushConfig) -> Result<PushConfig> {
@@ -183,7 +185,12 @@ impl Operations for Engine {
 enum Sent {
     Message(Box<Message>),
     /// A task, and the place of the event that took the message.
-    Task(Arc<Live>, Seq),
+    Task {
+        live: Arc<Live>,
+        seq: Seq,
+        /// Keeps events at hand for a stream that is about to begin.
+        _reader: Option<Reader>,
+    },
 }
 
 impl Engine {
@@ -208,7 +215,7 @@ impl Engine {
                         drop(held);
                         return Ok(awaited(sent, wait).await);
                     }
-                    Replay::Fresh(record) => Some(Keyed { record, held }),
+                    Replay::Fresh(record) => Some(Box::new(Keyed { record, held })),
                 }
             }
             None => None,
@@ -222,19 +229,21 @@ impl Engine {
             None => None,
         };
         let (answer, answered) = oneshot::channel();
-        let live = match existing {
+        let (live, reader, answer) = match existing {
             Some(live) => {
                 if !live.has_driver() {
                     self.inner.demand_open()?;
                 }
-                self.same_context(&live, &mut request.message)?;
+                self.same_context(&live, request.create_missing, &mut request.message)?;
                 if let Some(config) = request.configuration.push_config.take() {
                     let config = push::filled(*config, &live.id);
                     self.create_push_config(caller, config).await?;
                 }
+                let reader = (wait == Wait::Begun).then(|| live.reader());
                 let ask = Ask { send: request, caller: caller.clone(), key, wait, answer };
-                self.inner.command(&live, Command::Message(Box::new(ask))).await?;
-                live
+                self.inner.command(&live, Command::Message(Box::new(ask)))?;
+                let answer = answered.await.map_err(|_| gone())?;
+                (live, reader, answer)
             }
             None => {
                 self.inner.demand_open()?;
@@ -244,15 +253,22 @@ impl Engine {
                     key.record.answer = KeyAnswer::Task(id.clone());
                     key
                 });
-                let live = self.inner.keep(&Live::new(&self.inner, scope.clone(), id));
-                let ask = Ask { send: request, caller: caller.clone(), key, wait, answer };
-                self.inner.start(&live, Begin::New(Box::new(ask)), None);
-                live
+                let live = self.inner.keep(Live::new(&self.inner, scope.clone(), id));
+                let reader = (wait == Wait::Begun).then(|| live.reader());
+                let ask = Box::new(Ask { send: request, caller: caller.clone(), key, wait, answer });
+                let answer = if live.claim() {
+                    begun(&live, driver::work(&self.inner, live.clone(), Begin::New(ask)), answered).await
+                } else {
+                    // Another request made the task of this name at the same moment.
+                    self.inner.command(&live, Command::Message(ask))?;
+                    answered.await.map_err(|_| gone())?
+                };
+                (live, reader, answer)
             }
         };
-        match answered.await.map_err(|_| gone())? {
+        match answer {
             Ok(Answer::Message(message)) => Ok(Sent::Message(message)),
-            Ok(Answer::Task(seq)) => Ok(Sent::Task(live, seq)),
+            Ok(Answer::Task(seq)) => Ok(Sent::Task { live, seq, _reader: reader }),
             Err(error) => Ok(awaited(self.lost_race(&scope, caller, digest, error).await?, wait).await),
         }
     }
@@ -288,16 +304,17 @@ impl Engine {
 
     async fn answer_of(&self, scope: &Scope, record: KeyRecord) -> Result<Sent> {
         match record.answer {
-            KeyAnswer::Task(id) => Ok(Sent::Task(self.inner.find(scope, &id).await?, Seq::START)),
+            KeyAnswer::Task(id) => Ok(Sent::Task { live: self.inner.find(scope, &id).await?, seq: Seq::START, _reader: None }),
             KeyAnswer::Message(json) => serde_json::from_slice(&json).map(Sent::Message).map_err(Error::internal),
         }
     }
 
-    /// V10-TURN-002, V10-TURN-003: the context comes from the task; another one is refused.
-    fn same_context(&self, live: &Live, message: &mut Message) -> Result<()> {
+    /// V10-TURN-002, V10-TURN-003: the context comes from the task; another one is refused. CONV-TASK-007:
+    /// from those who name their tasks themselves, another one is ignored.
+    fn same_context(&self, live: &Live, lenient: bool, message: &mut Message) -> Result<()> {
         let context = live.read(|task| task.context_id.clone());
         match &message.context_id {
-            Some(said) if *said != context => Err(Error::invalid_param("message.contextId", "is not the context of the task")),
+            Some(said) if *said != context && !lenient => Err(Error::invalid_param("message.contextId", "is not the context of the task")),
             _ => {
                 message.context_id = Some(context);
                 Ok(())
@@ -360,24 +377,50 @@ fn matches(mode: &str, media_type: &str) -> bool {
     }
 }
 
-/// V10-HIST-003, V10-HIST-004.
-fn trimmed(mut task: Task, history: Option<i32>) -> Task {
-    if let Some(length) = history {
-        task.trim_history(usize::try_from(length).unwrap_or(0));
-    }
-    task
-}
-
 /// What a request led to that was made before: one that waits for the end does so again.
 async fn awaited(sent: Sent, wait: Wait) -> Sent {
-    if let (Sent::Task(live, _), Wait::Done) = (&sent, wait) {
-        let mut wake = live.wake();
-        while live.has_driver() && !live.read(|task| task.status.state.is_terminal() || task.status.state.is_interrupted()) {
-            // A driver that gives up rings no bell, so it is looked for now and then.
-            drop(tokio::time::timeout(DRIVER_LOOK, wake.changed()).await);
+    if let (Sent::Task { live, .. }, Wait::Done) = (&sent, wait) {
+        let reader = live.reader();
+        loop {
+            let (seq, waits) = (live.seq(), live.read(|task| task.status.state.is_terminal() || task.status.state.is_interrupted()));
+            if waits || !live.has_driver() {
+                break;
+            }
+            // A driver that gives up may do so between the two looks, so it is looked for now and then.
+            if let Ok(Woken::Left) = tokio::time::timeout(DRIVER_LOOK, reader.woken(seq)).await {
+                break;
+            }
         }
     }
     sent
+}
+
+/// Waits for the answer of a driver, which is begun right here: that saves the runtime a task when the
+/// turn is short. As soon as there is something to wait for but the last commit, and when the caller goes
+/// away or another looks for the task, the rest is left to the runtime: neither a caller that leaves nor
+/// one that dawdles changes anything about a task.
+async fn begun(live: &Live, work: Working, mut answered: oneshot::Receiver<Result<Answer>>) -> Result<Answer> {
+    struct Leaving<'a>(&'a Live);
+    impl Drop for Leaving<'_> {
+        fn drop(&mut self) {
+            self.0.set_going();
+        }
+    }
+    live.park(work);
+    let leaving = Leaving(live);
+    std::future::poll_fn(|cx| {
+        if let Some(mut work) = leaving.0.unpark()
+            && work.as_mut().poll(cx).is_pending()
+        {
+            leaving.0.park(work);
+            if !leaving.0.ending.load(Ordering::Relaxed) {
+                leaving.0.set_going();
+            }
+        }
+        Pin::new(&mut answered).poll(cx)
+    })
+    .await
+    .map_err(|_| gone())?
 }
 
 /// The same request gives the same digest, in every release: it outlives the process (FNV-1a).

@@ -1,6 +1,6 @@
 //! Which events are legal in which state, and what they make of a task. Pure: no clock, no store.
 
-use chancery_core::{Error, ErrorKind, Event, Message, Part, Result, Task, TaskState};
+use chancery_core::{ArtifactUpdate, Error, ErrorKind, Event, Message, Part, Result, Task, TaskState};
 
 /// The state after `event`, or `None` if the event is illegal in `state`.
 ///
@@ -50,33 +50,48 @@ impl Entry {
 /// # Errors
 /// [`ErrorKind::InvalidAgentResponse`] when the entry is illegal; the task is then unchanged.
 pub fn apply(task: &mut Task, entry: &Entry) -> Result<()> {
+    absorb(task, entry.clone())
+}
+
+/// Applies an entry that nobody else needs, without copying it.
+///
+/// # Errors
+/// As [`apply`].
+pub fn absorb(task: &mut Task, entry: Entry) -> Result<()> {
     if next(task.status.state, &entry.event).is_none() {
         return Err(illegal(format!("an event is illegal in state {}", task.status.state)));
     }
-    match &entry.event {
-        Event::Task(created) => *task = (**created).clone(),
+    match entry.event {
+        Event::Task(created) => *task = *created,
         Event::Status(update) => {
             // The words of the old status become history; the new ones are only in the status.
-            task.history.extend(task.status.message.take());
-            task.history.extend(entry.message.as_deref().cloned());
-            task.status = update.status.clone();
-            for (key, value) in &update.metadata {
-                task.metadata.insert(key.clone(), value.clone());
+            for message in task.status.message.take().into_iter().chain(entry.message.map(|message| *message)) {
+                if task.history.len() < SHORT {
+                    // Most tasks wait or end with a few messages; room for more of them would be most of their memory.
+                    task.history.reserve_exact(1);
+                }
+                task.history.push(message);
             }
+            task.status = update.status;
+            task.metadata.extend(update.metadata);
         }
         Event::Artifact(update) => {
-            let known = task.artifacts.iter_mut().find(|artifact| artifact.artifact_id == update.artifact.artifact_id);
-            match (known, update.append) {
-                (Some(artifact), true) => {
+            let ArtifactUpdate { artifact, append, last_chunk, .. } = *update;
+            let known = task.artifacts.iter_mut().find(|known| known.artifact_id == artifact.artifact_id);
+            match (known, append) {
+                (Some(known), true) => {
                     // The chunk that only says "that was all" adds nothing.
-                    let closing = |part: &&Part| !update.last_chunk || part.as_text() != Some("");
-                    artifact.parts.extend(update.artifact.parts.iter().filter(closing).cloned());
-                    for (key, value) in &update.artifact.metadata {
-                        artifact.metadata.insert(key.clone(), value.clone());
-                    }
+                    let closing = |part: &Part| !last_chunk || part.as_text() != Some("");
+                    known.parts.extend(artifact.parts.into_iter().filter(closing));
+                    known.metadata.extend(artifact.metadata);
                 }
-                (Some(artifact), false) => *artifact = update.artifact.clone(),
-                (None, false) => task.artifacts.push(update.artifact.clone()),
+                (Some(known), false) => *known = artifact,
+                (None, false) => {
+                    if task.artifacts.len() < SHORT {
+                        task.artifacts.reserve_exact(1);
+                    }
+                    task.artifacts.push(artifact);
+                }
                 (None, true) => return Err(illegal("a chunk was added to an artifact that does not exist".to_owned())),
             }
         }
@@ -85,13 +100,16 @@ pub fn apply(task: &mut Task, entry: &Entry) -> Result<()> {
     Ok(())
 }
 
+/// Lists up to this length have room for what is in them, and no more.
+const SHORT: usize = 4;
+
 fn illegal(what: String) -> Error {
     Error::from(ErrorKind::InvalidAgentResponse).caused_by(what)
 }
 
 #[cfg(test)]
 mod tests {
-    use chancery_core::{Artifact, ArtifactUpdate, StatusUpdate};
+    use chancery_core::{Artifact, StatusUpdate};
 
     use super::*;
 

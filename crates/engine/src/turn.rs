@@ -1,15 +1,13 @@
 //! One turn of an agent: what it was asked, and its ways to speak before it is done.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use chancery_core::{
-    Artifact, ArtifactId, ArtifactUpdate, Caller, ContextId, Event, GetTask, Message, Object, Operations, Part, StatusUpdate, Task, TaskId,
+    Artifact, ArtifactId, ArtifactUpdate, Caller, Content, ContextId, Event, GetTask, Message, Object, Part, StatusUpdate, Task, TaskId,
     TaskState, TaskStatus,
 };
-use tokio::sync::{Mutex, mpsc};
-use tokio_util::sync::CancellationToken;
 
-use crate::agent::Failure;
+use crate::{agent::Failure, desk::Desk, engine::Inner};
 
 /// One turn: a message, and everything around it. Cheap to clone; clones may be used from tasks that
 /// the agent spawns.
@@ -20,7 +18,6 @@ pub struct Turn {
 
 pub(crate) struct Shared {
     pub(crate) message: Message,
-    pub(crate) text: String,
     pub(crate) task: TaskId,
     pub(crate) context: ContextId,
     pub(crate) history: Vec<Message>,
@@ -29,10 +26,10 @@ pub(crate) struct Shared {
     pub(crate) metadata: Object,
     pub(crate) accepted_output_modes: Vec<String>,
     pub(crate) attempt: u32,
-    pub(crate) emit: mpsc::Sender<Emitted>,
-    pub(crate) inbox: Mutex<mpsc::UnboundedReceiver<Box<Message>>>,
-    pub(crate) cancel: CancellationToken,
-    pub(crate) operations: Arc<dyn Operations>,
+    pub(crate) engine: Arc<Inner>,
+    pub(crate) desk: Desk,
+    /// The text of a message that is not one text.
+    pub(crate) text: OnceLock<String>,
 }
 
 /// What an agent says before its turn is done.
@@ -86,7 +83,11 @@ impl Turn {
     /// The text of the message: its text parts, joined by line breaks.
     #[must_use]
     pub fn text(&self) -> &str {
-        &self.shared.text
+        let message = &self.shared.message;
+        match message.parts.as_slice() {
+            [Part { content: Content::Text(text), .. }] => text,
+            _ => self.shared.text.get_or_init(|| message.text()),
+        }
     }
 
     /// The task that this turn belongs to, or would belong to if it needed one.
@@ -146,15 +147,16 @@ impl Turn {
     /// Waits until the task is canceled or the server stops. The future of the turn is dropped soon
     /// after; this is for work that was handed to other tasks.
     pub async fn canceled(&self) {
-        self.shared.cancel.cancelled().await;
+        self.shared.desk.over().await;
     }
 
     /// The tasks that the message refers to, as far as the caller may see them.
     pub async fn referenced_tasks(&self) -> Vec<Task> {
         let mut tasks = Vec::new();
+        let operations = self.shared.engine.operations();
         for id in &self.shared.message.reference_task_ids {
             // Hints only: a task that is gone or somebody else's is as good as not named.
-            if let Ok(task) = self.shared.operations.get_task(&self.shared.caller, GetTask::new(id.clone())).await {
+            if let Ok(task) = operations.get_task(&self.shared.caller, GetTask::new(id.clone())).await {
                 tasks.push(task);
             }
         }
@@ -165,18 +167,18 @@ impl Turn {
     ///
     /// # Errors
     /// When the task is over: canceled, or taken over by another process.
-    pub async fn status(&self, words: impl Into<Part>) -> Result<(), Failure> {
-        self.emit(Emitted::status(TaskStatus::new(TaskState::Working).message(Message::agent(words)))).await
+    pub fn status(&self, words: impl Into<Part>) -> impl Future<Output = Result<(), Failure>> {
+        self.emit(Emitted::status(TaskStatus::new(TaskState::Working).message(Message::agent(words))))
     }
 
     /// Says how far the work is, from 0 to 1, under the metadata key `progress`.
     ///
     /// # Errors
     /// As [`status`](Self::status).
-    pub async fn progress(&self, done: f64) -> Result<(), Failure> {
+    pub fn progress(&self, done: f64) -> impl Future<Output = Result<(), Failure>> {
         let mut update = StatusUpdate::new("", "", TaskState::Working);
         update.metadata.insert("progress".to_owned(), done.clamp(0.0, 1.0).into());
-        self.emit(Emitted::Status(Box::new(update))).await
+        self.emit(Emitted::Status(Box::new(update)))
     }
 
     /// Begins an artifact that is written in pieces.
@@ -189,46 +191,47 @@ impl Turn {
     ///
     /// # Errors
     /// As [`status`](Self::status).
-    pub async fn publish(&self, artifact: Artifact) -> Result<(), Failure> {
+    pub fn publish(&self, artifact: Artifact) -> impl Future<Output = Result<(), Failure>> {
         let update = ArtifactUpdate::new("", "", artifact).last();
-        self.emit(Emitted::Artifact(Box::new(update))).await
+        self.emit(Emitted::Artifact(Box::new(update)))
     }
 
     /// The next message that the client sends to this task while the turn is running.
     pub async fn next_message(&self) -> Option<Message> {
-        self.shared.inbox.lock().await.recv().await.map(|message| *message)
+        self.shared.desk.message().await
     }
 
     /// Asks a question and waits for the answer, within the turn.
     ///
     /// # Errors
     /// When the task is over before an answer comes.
-    pub async fn require_input(&self, question: impl Into<Part>) -> Result<Message, Failure> {
-        self.interrupt(TaskState::InputRequired, Message::agent(question)).await
+    pub fn require_input(&self, question: impl Into<Part>) -> impl Future<Output = Result<Message, Failure>> {
+        self.interrupt(TaskState::InputRequired, Message::agent(question))
     }
 
     /// Demands an authorization and waits for the client's next message, within the turn.
     ///
     /// # Errors
     /// When the task is over before an answer comes.
-    pub async fn require_auth(&self, what: impl Into<Part>) -> Result<Message, Failure> {
-        self.interrupt(TaskState::AuthRequired, Message::agent(what)).await
+    pub fn require_auth(&self, what: impl Into<Part>) -> impl Future<Output = Result<Message, Failure>> {
+        self.interrupt(TaskState::AuthRequired, Message::agent(what))
     }
 
-    async fn interrupt(&self, state: TaskState, message: Message) -> Result<Message, Failure> {
-        self.emit(Emitted::status(TaskStatus::new(state).message(message))).await?;
-        self.next_message().await.ok_or_else(gone)
+    /// The question is in its box before anybody waits: many wait, and each with what is in its future.
+    fn interrupt(&self, state: TaskState, message: Message) -> impl Future<Output = Result<Message, Failure>> {
+        let question = Emitted::status(TaskStatus::new(state).message(message));
+        async move {
+            self.emit(question).await?;
+            self.shared.desk.message().await.ok_or_else(gone)
+        }
     }
 
-    /// Messages that were delivered to the turn and never taken.
-    pub(crate) fn unread(&self) -> Vec<Message> {
-        // Whoever still waits for a message holds the lock, and has taken everything there was.
-        let Ok(mut inbox) = self.shared.inbox.try_lock() else { return Vec::new() };
-        std::iter::from_fn(|| inbox.try_recv().ok().map(|message| *message)).collect()
+    pub(crate) fn desk(&self) -> &Desk {
+        &self.shared.desk
     }
 
     async fn emit(&self, emitted: Emitted) -> Result<(), Failure> {
-        self.shared.emit.send(emitted).await.map_err(|_| gone())
+        if self.shared.desk.say(emitted).await { Ok(()) } else { Err(gone()) }
     }
 }
 

@@ -104,10 +104,10 @@ impl Outbox {
     /// Begins to send what is due, as far as there is room, and says how long to wait for more.
     async fn take(&self, sending: &mut JoinSet<store::Result<()>>) -> store::Result<Duration> {
         let now = self.engine.now();
-        let next = self.engine.store.next_due().await?;
+        let next = self.engine.store.next_due(&self.engine.name).await?;
         // Looking costs a read, taking a write.
         if next.is_some_and(|next| next <= now) && sending.len() < AT_ONCE {
-            for due in self.engine.store.due(now, clock::after(now, LEASE), AT_ONCE - sending.len()).await? {
+            for due in self.engine.store.due(&self.engine.name, now, clock::after(now, LEASE), AT_ONCE - sending.len()).await? {
                 sending.spawn(self.clone().deliver(due));
             }
         }
@@ -123,7 +123,7 @@ impl Outbox {
     /// When the store cannot be read or written.
     pub async fn round(&self) -> store::Result<usize> {
         let now = self.engine.now();
-        let due = self.engine.store.due(now, clock::after(now, LEASE), AT_ONCE).await?;
+        let due = self.engine.store.due(&self.engine.name, now, clock::after(now, LEASE), AT_ONCE).await?;
         let count = due.len();
         let mut sending: JoinSet<_> = due.into_iter().map(|due| self.clone().deliver(due)).collect();
         let mut result = Ok(count);

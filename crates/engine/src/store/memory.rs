@@ -2,7 +2,8 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet, hash_map::Entry},
+    ops::Bound,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -27,12 +28,14 @@ struct Inner {
     last_delivery: u64,
 }
 
-/// Two ordered indexes of one scope: all tasks, and the tasks of each conversation.
+/// Two ordered indexes of one scope: all tasks, and the tasks of each conversation. Most conversations
+/// have one task, so they share one index.
 #[derive(Debug, Default)]
 struct Index {
     newest: BTreeSet<Position>,
-    contexts: HashMap<ContextId, BTreeSet<Position>>,
-    states: HashMap<TaskState, usize>,
+    /// A conversation alone stands before all its tasks; it is only ever looked for.
+    contexts: BTreeSet<(ContextId, Option<Position>)>,
+    states: [usize; TaskState::ALL.len()],
 }
 
 /// Newest status first, ties by id, descending.
@@ -81,74 +84,68 @@ impl Inner {
     }
 
     fn commit(&mut self, scope: &Scope, commit: Commit) -> Result<()> {
-        let id = commit.head.id.clone();
-        let current = match self.tasks.get(&id) {
-            Some(kept) if kept.scope != *scope => return Err(Error::Conflict(id)),
-            Some(kept) => kept.head.seq,
-            None => Seq::START,
+        let Self { tasks, scopes, keys, deliveries, last_delivery } = self;
+        let Commit { head, expected, row, snapshot, lease, deliveries: new_deliveries, configs, key } = commit;
+        let slot = tasks.entry(head.id.clone());
+        let current = match &slot {
+            Entry::Occupied(kept) if kept.get().scope != *scope => return Err(Error::Conflict(head.id)),
+            Entry::Occupied(kept) => kept.get().head.seq,
+            Entry::Vacant(_) => Seq::START,
         };
-        if current != commit.expected {
-            return Err(Error::Conflict(id));
+        if current != expected {
+            return Err(Error::Conflict(head.id));
         }
-        if let Some(record) = commit.key {
-            self.put_key(scope, record, commit.head.updated)?;
+        if let Some(record) = key {
+            put_key(keys, scope, record, head.updated)?;
         }
-        self.index(scope, &commit.head);
-        let kept = self.tasks.entry(id.clone()).or_insert_with(|| Kept {
-            scope: scope.clone(),
-            head: commit.head.clone(),
-            snapshot: None,
-            rows: Vec::new(),
-            lease: None,
-            configs: BTreeMap::new(),
-        });
-        kept.rows.push(commit.row);
-        if let Some(snapshot) = commit.snapshot {
-            kept.snapshot = Some((commit.head.seq, snapshot));
+        let index = match scopes.get_mut(scope) {
+            Some(index) => index,
+            None => scopes.entry(scope.clone()).or_default(),
+        };
+        if let Entry::Occupied(kept) = &slot {
+            index.remove(&kept.get().head);
         }
-        kept.head = commit.head;
-        kept.lease = commit.lease;
-        kept.configs.extend(commit.configs);
-        let updated = kept.head.updated;
-        for delivery in commit.deliveries {
-            self.last_delivery += 1;
-            let waiting = Waiting { scope: scope.clone(), task: id.clone(), delivery, attempts: 0, at: Some(updated) };
-            self.deliveries.insert(self.last_delivery, waiting);
+        index.insert(&head);
+        for delivery in new_deliveries {
+            *last_delivery += 1;
+            let waiting = Waiting { scope: scope.clone(), task: head.id.clone(), delivery, attempts: 0, at: Some(head.updated) };
+            deliveries.insert(*last_delivery, waiting);
+        }
+        let snapshot = snapshot.map(|snapshot| (head.seq, snapshot));
+        match slot {
+            Entry::Occupied(mut kept) => {
+                let kept = kept.get_mut();
+                kept.rows.push(row);
+                kept.snapshot = snapshot.or(kept.snapshot.take());
+                kept.head = head;
+                kept.lease = lease;
+                kept.configs.extend(configs);
+            }
+            Entry::Vacant(slot) => {
+                let configs = configs.into_iter().collect();
+                // Most tasks are one row.
+                slot.insert(Kept { scope: scope.clone(), head, snapshot, rows: vec![row], lease, configs });
+            }
         }
         Ok(())
     }
 
-    /// Moves a task to its new place in the indexes.
-    fn index(&mut self, scope: &Scope, head: &Head) {
-        let old = self.tasks.get(&head.id).map(|kept| (kept.head.updated, kept.head.state));
-        if !self.scopes.contains_key(scope) {
-            self.scopes.insert(scope.clone(), Index::default());
-        }
-        let Some(index) = self.scopes.get_mut(scope) else { return };
-        if let Some((updated, state)) = old {
-            index.remove(&head.context, updated, &head.id, state);
-        }
-        let position = Reverse((head.updated, head.id.clone()));
-        index.newest.insert(position.clone());
-        index.contexts.entry(head.context.clone()).or_default().insert(position);
-        *index.states.entry(head.state).or_default() += 1;
-    }
-
-    fn put_key(&mut self, scope: &Scope, record: KeyRecord, now: Timestamp) -> Result<()> {
-        let slot = (scope.clone(), record.key.clone());
-        if self.keys.get(&slot).is_some_and(|kept| kept.until > now) {
-            return Err(Error::KeyTaken);
-        }
-        self.keys.insert(slot, record);
-        Ok(())
-    }
-
-    /// The oldest delivery of each task and webhook, with its time; dead ones do not block.
-    fn first_in_line(&self) -> Vec<(Timestamp, u64)> {
+    /// The oldest delivery of each task and webhook of an agent, with its time; dead ones do not block.
+    fn first_in_line(&self, agent: &str) -> Vec<(Timestamp, u64)> {
         let mut seen = HashSet::new();
-        let living = self.deliveries.iter().filter_map(|(id, waiting)| Some((waiting.at?, *id, waiting)));
+        let own = self.deliveries.iter().filter(|(_, waiting)| *waiting.scope.agent == *agent);
+        let living = own.filter_map(|(id, waiting)| Some((waiting.at?, *id, waiting)));
         living.filter(|(_, _, waiting)| seen.insert((&waiting.task, &waiting.delivery.config))).map(|(at, id, _)| (at, id)).collect()
     }
+}
+
+fn put_key(keys: &mut HashMap<(Scope, String), KeyRecord>, scope: &Scope, record: KeyRecord, now: Timestamp) -> Result<()> {
+    let slot = (scope.clone(), record.key.clone());
+    if keys.get(&slot).is_some_and(|kept| kept.until > now) {
+        return Err(Error::KeyTaken);
+    }
+    keys.insert(slot, record);
+    Ok(())
 }
 
 impl Waiting {
@@ -158,17 +155,29 @@ impl Waiting {
 }
 
 impl Index {
-    fn remove(&mut self, context: &ContextId, updated: Timestamp, id: &TaskId, state: TaskState) {
-        let position = Reverse((updated, id.clone()));
+    fn insert(&mut self, head: &Head) {
+        let position = Reverse((head.updated, head.id.clone()));
+        self.contexts.insert((head.context.clone(), Some(position.clone())));
+        self.newest.insert(position);
+        self.states[head.state as usize] += 1;
+    }
+
+    fn remove(&mut self, head: &Head) {
+        let position = Reverse((head.updated, head.id.clone()));
         self.newest.remove(&position);
-        if let Some(positions) = self.contexts.get_mut(context) {
-            positions.remove(&position);
-            if positions.is_empty() {
-                self.contexts.remove(context);
+        self.contexts.remove(&(head.context.clone(), Some(position)));
+        self.states[head.state as usize] -= 1;
+    }
+
+    /// The tasks of a conversation, or all, after a place.
+    fn positions<'a>(&'a self, context: Option<&'a ContextId>, after: Option<Position>) -> Box<dyn Iterator<Item = &'a Position> + 'a> {
+        match context {
+            None => Box::new(self.newest.range((after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded))),
+            Some(context) => {
+                let first = Bound::Excluded((context.clone(), after));
+                let rest = self.contexts.range((first, Bound::Unbounded));
+                Box::new(rest.take_while(move |(own, _)| own == context).filter_map(|(_, position)| position.as_ref()))
             }
-        }
-        if let Some(count) = self.states.get_mut(&state) {
-            *count = count.saturating_sub(1);
         }
     }
 }
@@ -202,23 +211,18 @@ impl Store for Memory {
     async fn list(&self, scope: &Scope, filter: Filter) -> Result<Listing> {
         let inner = self.lock();
         let Some(index) = inner.scopes.get(scope) else { return Ok(Listing::default()) };
-        let empty = BTreeSet::new();
-        let positions = match &filter.context {
-            Some(context) => index.contexts.get(context).unwrap_or(&empty),
-            None => &index.newest,
-        };
         let fits = |position: &&Position| {
             filter.updated_from.is_none_or(|from| position.0.0 >= from)
                 && filter.state.is_none_or(|state| inner.tasks.get(&position.0.1).is_some_and(|kept| kept.head.state == state))
         };
+        let context = filter.context.as_ref();
         // A plain list and a list by state are counted as they change; only rarer filters are counted here.
-        let total = match (&filter.context, filter.updated_from, filter.state) {
-            (_, None, None) => positions.len(),
-            (None, None, Some(state)) => index.states.get(&state).copied().unwrap_or(0),
-            _ => positions.iter().filter(fits).count(),
+        let total = match (context, filter.updated_from, filter.state) {
+            (None, None, None) => index.newest.len(),
+            (None, None, Some(state)) => index.states[state as usize],
+            _ => index.positions(context, None).filter(fits).count(),
         };
-        let from = filter.after.clone().map_or(std::ops::Bound::Unbounded, |place| std::ops::Bound::Excluded(Reverse(place)));
-        let page = positions.range((from, std::ops::Bound::Unbounded)).filter(fits).take(filter.limit);
+        let page = index.positions(context, filter.after.clone().map(Reverse)).filter(fits).take(filter.limit);
         let tasks = page.filter_map(|position| inner.tasks.get(&position.0.1)).map(Kept::stored).collect();
         Ok(Listing::new(tasks, total))
     }
@@ -228,7 +232,7 @@ impl Store for Memory {
     }
 
     async fn put_key(&self, scope: &Scope, record: KeyRecord, now: Timestamp) -> Result<()> {
-        self.lock().put_key(scope, record, now)
+        put_key(&mut self.lock().keys, scope, record, now)
     }
 
     async fn put_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId, config: Bytes) -> Result<bool> {
@@ -251,24 +255,25 @@ impl Store for Memory {
     }
 
     async fn renew(&self, holder: &str, until: Timestamp) -> Result<()> {
-        for lease in self.lock().tasks.values_mut().filter_map(|kept| kept.lease.as_mut()).filter(|lease| lease.holder == holder) {
+        for lease in self.lock().tasks.values_mut().filter_map(|kept| kept.lease.as_mut()).filter(|lease| *lease.holder == *holder) {
             lease.until = until;
         }
         Ok(())
     }
 
-    async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>> {
+    async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>> {
         let inner = self.lock();
-        let gone = inner.tasks.values().filter(|kept| kept.lease.as_ref().is_some_and(|lease| lease.until < now));
+        let gone =
+            inner.tasks.values().filter(|kept| *kept.scope.agent == *agent && kept.lease.as_ref().is_some_and(|lease| lease.until < now));
         let mut gone: Vec<_> = gone.map(|kept| (kept.scope.clone(), kept.head.id.clone())).collect();
         gone.sort();
         gone.truncate(limit);
         Ok(gone)
     }
 
-    async fn due(&self, now: Timestamp, lease: Timestamp, limit: usize) -> Result<Vec<Due>> {
+    async fn due(&self, agent: &str, now: Timestamp, lease: Timestamp, limit: usize) -> Result<Vec<Due>> {
         let mut inner = self.lock();
-        let mut ready: Vec<_> = inner.first_in_line().into_iter().filter(|(at, _)| *at <= now).collect();
+        let mut ready: Vec<_> = inner.first_in_line(agent).into_iter().filter(|(at, _)| *at <= now).collect();
         ready.sort_unstable();
         ready.truncate(limit);
         let mut taken = Vec::with_capacity(ready.len());
@@ -280,8 +285,8 @@ impl Store for Memory {
         Ok(taken)
     }
 
-    async fn next_due(&self) -> Result<Option<Timestamp>> {
-        Ok(self.lock().first_in_line().into_iter().map(|(at, _)| at).min())
+    async fn next_due(&self, agent: &str) -> Result<Option<Timestamp>> {
+        Ok(self.lock().first_in_line(agent).into_iter().map(|(at, _)| at).min())
     }
 
     async fn settle(&self, id: u64, settled: Settled) -> Result<()> {
@@ -315,17 +320,18 @@ impl Store for Memory {
             .count())
     }
 
-    async fn purge(&self, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize> {
+    async fn purge(&self, agent: &str, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize> {
         let mut inner = self.lock();
-        inner.keys.retain(|_, record| record.until > now);
-        let old = inner.tasks.values().filter(|kept| kept.head.state.is_terminal() && kept.head.updated < before);
+        inner.keys.retain(|(scope, _), record| record.until > now || *scope.agent != *agent);
+        let old =
+            inner.tasks.values().filter(|kept| *kept.scope.agent == *agent && kept.head.state.is_terminal() && kept.head.updated < before);
         let mut old: Vec<_> = old.map(|kept| (kept.head.updated, kept.head.id.clone())).collect();
         old.sort();
         old.truncate(limit);
-        for (updated, id) in &old {
+        for (_, id) in &old {
             let Some(kept) = inner.tasks.remove(id) else { continue };
             if let Some(index) = inner.scopes.get_mut(&kept.scope) {
-                index.remove(&kept.head.context, *updated, id, kept.head.state);
+                index.remove(&kept.head);
             }
             inner.deliveries.retain(|_, waiting| waiting.task != *id);
         }

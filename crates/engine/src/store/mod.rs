@@ -8,6 +8,8 @@ pub mod memory;
 pub mod sqlite;
 pub mod suite;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use chancery_core::{BoxError, Bytes, ContextId, PushConfigId, Seq, TaskId, TaskState, Timestamp};
 
@@ -16,26 +18,28 @@ pub use memory::Memory;
 pub use sqlite::Sqlite;
 
 /// Whose data it is: part of every call, so that nobody can forget to ask.
+///
+/// Copies share their texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub struct Scope {
     /// The tenant; empty when the server has none.
-    pub tenant: String,
+    pub tenant: Arc<str>,
     /// The agent's key on its server.
-    pub agent: String,
+    pub agent: Arc<str>,
     /// The caller; empty for callers without a name.
-    pub owner: String,
+    pub owner: Arc<str>,
 }
 
 impl Scope {
     /// The scope of an owner with an agent, without a tenant.
-    pub fn new(agent: impl Into<String>, owner: impl Into<String>) -> Self {
-        Self { tenant: String::new(), agent: agent.into(), owner: owner.into() }
+    pub fn new(agent: impl Into<Arc<str>>, owner: impl Into<Arc<str>>) -> Self {
+        Self { tenant: Arc::default(), agent: agent.into(), owner: owner.into() }
     }
 
     /// Sets the tenant.
     #[must_use]
-    pub fn tenant(mut self, tenant: impl Into<String>) -> Self {
+    pub fn tenant(mut self, tenant: impl Into<Arc<str>>) -> Self {
         self.tenant = tenant.into();
         self
     }
@@ -113,7 +117,7 @@ impl Row {
 #[non_exhaustive]
 pub struct Lease {
     /// The process.
-    pub holder: String,
+    pub holder: Arc<str>,
     /// When it counts as dead unless it says otherwise.
     pub until: Timestamp,
     /// How many times the current turn was started.
@@ -122,7 +126,7 @@ pub struct Lease {
 
 impl Lease {
     /// A lease of the first attempt.
-    pub fn new(holder: impl Into<String>, until: Timestamp, attempt: u32) -> Self {
+    pub fn new(holder: impl Into<Arc<str>>, until: Timestamp, attempt: u32) -> Self {
         Self { holder: holder.into(), until, attempt }
     }
 }
@@ -333,17 +337,17 @@ pub trait Store: Send + Sync + 'static {
     /// Says that a process is alive: all its leases hold until then.
     async fn renew(&self, holder: &str, until: Timestamp) -> Result<()>;
 
-    /// Tasks whose lease ran out before `now`.
-    async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>>;
+    /// Tasks of an agent whose lease ran out before `now`.
+    async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>>;
 
-    /// Takes deliveries that are due, longest due first, and keeps others from taking them until
+    /// Takes deliveries of an agent's tasks that are due, longest due first, and keeps others from taking them until
     /// `lease`. Of one task and webhook only the oldest is ever due: a later event waits for an earlier
     /// one, but not for a dead one.
-    async fn due(&self, now: Timestamp, lease: Timestamp, limit: usize) -> Result<Vec<Due>>;
+    async fn due(&self, agent: &str, now: Timestamp, lease: Timestamp, limit: usize) -> Result<Vec<Due>>;
 
-    /// When the next delivery will be due; `None` when nothing waits. One that waits for an earlier
+    /// When the next delivery of an agent's tasks will be due; `None` when nothing waits. One that waits for an earlier
     /// one does not count.
-    async fn next_due(&self) -> Result<Option<Timestamp>>;
+    async fn next_due(&self, agent: &str) -> Result<Option<Timestamp>>;
 
     /// Says how an attempt ended.
     async fn settle(&self, id: u64, settled: Settled) -> Result<()>;
@@ -354,7 +358,7 @@ pub trait Store: Send + Sync + 'static {
     /// Makes dead deliveries of a task due again, and says how many there were.
     async fn revive(&self, scope: &Scope, task: &TaskId, now: Timestamp) -> Result<usize>;
 
-    /// Deletes finished tasks with a status older than `before`, and keys that ran out; at most
+    /// Deletes finished tasks of an agent with a status older than `before`, and keys of it that ran out; at most
     /// `limit` tasks, whichever. Says how many tasks went.
-    async fn purge(&self, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize>;
+    async fn purge(&self, agent: &str, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize>;
 }

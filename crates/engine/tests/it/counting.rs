@@ -87,16 +87,16 @@ impl Store for Counting {
         self.inner.renew(holder, until).await
     }
 
-    async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>> {
-        self.inner.expired(now, limit).await
+    async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>> {
+        self.inner.expired(agent, now, limit).await
     }
 
-    async fn due(&self, now: Timestamp, lease: Timestamp, limit: usize) -> Result<Vec<Due>> {
-        self.inner.due(now, lease, limit).await
+    async fn due(&self, agent: &str, now: Timestamp, lease: Timestamp, limit: usize) -> Result<Vec<Due>> {
+        self.inner.due(agent, now, lease, limit).await
     }
 
-    async fn next_due(&self) -> Result<Option<Timestamp>> {
-        self.inner.next_due().await
+    async fn next_due(&self, agent: &str) -> Result<Option<Timestamp>> {
+        self.inner.next_due(agent).await
     }
 
     async fn settle(&self, id: u64, settled: Settled) -> Result<()> {
@@ -111,8 +111,8 @@ impl Store for Counting {
         self.inner.revive(scope, task, now).await
     }
 
-    async fn purge(&self, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize> {
-        self.inner.purge(before, now, limit).await
+    async fn purge(&self, agent: &str, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize> {
+        self.inner.purge(agent, before, now, limit).await
     }
 }
 

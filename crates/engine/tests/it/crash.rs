@@ -136,6 +136,6 @@ async fn everything_is_there(store: &Sqlite, acknowledged: &BTreeMap<String, u64
     let all = store.list(&scope(), filter).await.unwrap();
     assert!(all.tasks.len() >= acknowledged.len());
     assert_eq!(all.total, all.tasks.len());
-    let due = store.due(now(), now(), usize::MAX).await.unwrap();
+    let due = store.due("clerk", now(), now(), usize::MAX).await.unwrap();
     assert_eq!(due.len(), all.tasks.len());
 }

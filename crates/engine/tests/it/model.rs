@@ -72,7 +72,7 @@ impl Pair {
         }
         let (expected, answer) = self.run(&Operation::Purge(at(1_000), at(1_000))).await;
         assert_eq!(answer, expected, "case {case}");
-        assert_eq!(self.sqlite.next_due().await.unwrap(), None, "case {case}");
+        assert_eq!(self.sqlite.next_due("clerk").await.unwrap(), None, "case {case}");
     }
 }
 
@@ -131,13 +131,13 @@ impl Operation {
             Self::Configs(scope, task) => text(store.configs(scope, task).await),
             Self::DeleteConfig(scope, task, id) => text(store.delete_config(scope, task, id).await),
             Self::Renew(holder, until) => text(store.renew(holder, *until).await),
-            Self::Expired(now, limit) => text(store.expired(*now, *limit).await),
-            Self::Due(now, lease, limit) => text(store.due(*now, *lease, *limit).await),
-            Self::NextDue => text(store.next_due().await),
+            Self::Expired(now, limit) => text(store.expired("clerk", *now, *limit).await),
+            Self::Due(now, lease, limit) => text(store.due("clerk", *now, *lease, *limit).await),
+            Self::NextDue => text(store.next_due("clerk").await),
             Self::Settle(id, settled) => text(store.settle(*id, *settled).await),
             Self::Dead(scope, limit) => text(store.dead(scope, *limit).await),
             Self::Revive(scope, task, now) => text(store.revive(scope, task, *now).await),
-            Self::Purge(before, now) => text(store.purge(*before, *now, 1_000).await),
+            Self::Purge(before, now) => text(store.purge("clerk", *before, *now, 1_000).await),
         }
     }
 }

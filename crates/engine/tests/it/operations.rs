@@ -1,13 +1,15 @@
 //! Every operation with its rules, on an agent that does what the message says.
 
-use std::time::Duration;
+use std::{task::Poll, time::Duration};
 
 use chancery_core::{
     Artifact, Caller, CancelTask, Card, DeletePushConfig, Error, ErrorKind, Event, EventStream, Extension, GetExtendedCard, GetPushConfig,
     GetTask, ListPushConfigs, ListTasks, Message, Operations, Part, PushConfig, SendMessage, SendReply, Seq, Subscribe, Task, TaskId,
     TaskState,
 };
-use chancery_engine::{Engine, Failure, Outcome, Turn};
+use chancery_engine::{Engine, Failure, Outcome, Turn, store::Sqlite};
+
+use crate::folder::Folder;
 
 /// Does what the first word of the message says.
 pub async fn obedient(turn: Turn) -> Result<Outcome, Failure> {
@@ -289,6 +291,35 @@ async fn tasks_are_listed_newest_first_page_by_page() {
     assert_eq!(engine.list_tasks(&Caller::new("somebody else"), ListTasks::default()).await.unwrap().total_size, 0);
 }
 
+/// The caller's own future begins the task and waits for its commit; that must not be all that does.
+#[tokio::test]
+async fn a_caller_that_dawdles_or_leaves_holds_nobody_up() {
+    let folder = Folder::new();
+    let store = Sqlite::open(folder.file("tasks.db")).await.unwrap();
+    let engine = Engine::new(card(), obedient).store(store).start();
+    for leaves in [false, true] {
+        let caller = Caller::new(format!("leaves {leaves}"));
+        let mut sending = engine.send_message(&caller, SendMessage::new("work x"));
+        assert!(std::future::poll_fn(|cx| Poll::Ready(sending.as_mut().poll(cx).is_pending())).await);
+        let dawdling = (!leaves).then_some(sending);
+        let answers = async {
+            let task = loop {
+                let page = engine.list_tasks(&caller, ListTasks::default()).await.unwrap();
+                if let Some(task) = page.tasks.into_iter().next() {
+                    break task;
+                }
+            };
+            let read = engine.get_task(&caller, GetTask::new(task.id.clone())).await.unwrap();
+            (read, engine.send_message(&caller, to(&task, "work y")).await)
+        };
+        let (read, again) = tokio::time::timeout(Duration::from_secs(10), answers).await.expect("the task stands still");
+        assert_eq!((read.state(), kind(again)), (TaskState::Completed, ErrorKind::UnsupportedOperation), "leaves: {leaves}");
+        if let Some(sending) = dawdling {
+            assert_eq!(sending.await.unwrap().task().unwrap().id, read.id);
+        }
+    }
+}
+
 /// V10-HIST-001, V10-HIST-003, V10-HIST-004, V10-HIST-005.
 #[tokio::test]
 async fn history_is_cut_to_what_was_asked_for() {
@@ -301,6 +332,41 @@ async fn history_is_cut_to_what_was_asked_for() {
         engine.get_task(&anyone(), get).await.unwrap().history.len()
     };
     assert_eq!((length(None).await, length(Some(0)).await, length(Some(2)).await, length(Some(99)).await), (4, 0, 2, 4));
+}
+
+/// V10-HIST-001, V10-HIST-003, V10-HIST-004: the task of a stream too, but not what is kept of it.
+#[tokio::test]
+async fn history_is_cut_in_a_stream_and_nowhere_else() {
+    let engine = engine();
+    let stream = async |mut request: SendMessage, wanted: Option<i32>| {
+        request.configuration.history_length = wanted;
+        let (_, first) = all(engine.stream_message(&anyone(), request).await.unwrap()).await.remove(0);
+        let Event::Task(task) = first else { panic!("no task: {first:?}") };
+        *task
+    };
+    assert_eq!(stream(SendMessage::new("ask a"), None).await.history.len(), 1);
+    let asked = stream(SendMessage::new("ask b"), Some(0)).await;
+    assert_eq!(asked.history, []);
+    let continued = stream(to(&asked, "ask c"), Some(1)).await;
+    assert_eq!(continued.history.iter().map(Message::text).collect::<Vec<_>>(), ["ask c"]);
+    assert_eq!(engine.get_task(&anyone(), GetTask::new(asked.id.clone())).await.unwrap().history.len(), 3);
+    let log = whole_log(&engine, &asked.id).await;
+    assert!(matches!(&log[0].1, Event::Task(task) if task.history.len() == 1));
+}
+
+/// CONV-TASK-007, V10-TURN-003: who names tasks itself may be wrong about the conversation, nobody else.
+#[tokio::test]
+async fn another_conversation_is_ignored_from_those_who_name_their_tasks() {
+    let engine = engine();
+    let asked = send(&engine, "ask a").await;
+    let elsewhere = || SendMessage::new(Message::user("work b").to_task(asked.id.clone()).in_context("elsewhere"));
+    assert_eq!(kind(engine.send_message(&anyone(), elsewhere()).await), ErrorKind::InvalidParams);
+    let mut request = elsewhere();
+    request.create_missing = true;
+    let reply = engine.send_message(&anyone(), request).await.unwrap();
+    let task = reply.task().unwrap();
+    assert_eq!((&task.id, &task.context_id, task.state()), (&asked.id, &asked.context_id, TaskState::Completed));
+    assert!(task.history.iter().all(|message| message.context_id.as_ref() == Some(&asked.context_id)));
 }
 
 /// V10-PUSH-001, V10-PUSH-003, V10-PUSH-004, V10-PUSH-005, V10-PUSH-006, V10-PUSH-008, V10-PUSH-009, V10-PUSH-010.

@@ -213,6 +213,27 @@ async fn a_turn_is_run_again_and_knows_its_attempt() {
     assert_eq!(stage.words(&id).await, ["attempt 1", "", "attempt 2", "", "attempt 3", "done", ""]);
 }
 
+/// Several agents may share a store: each takes up its own tasks, and leaves those of the others alone.
+#[tokio::test(start_paused = true)]
+async fn an_agent_takes_over_its_own_tasks_only() {
+    let (stage, clock) = (Stage::new(), clock());
+    let mut ids = Vec::new();
+    for name in ["clerk", "porter"] {
+        let dead = stage.process(&clock).name(name).start();
+        ids.push(working(&dead, "wait").await.0);
+    }
+    until(|| stage.running.load(Ordering::SeqCst) == 0).await;
+    clock.advance(LEASE * 2);
+    let porter = stage.process(&clock).name("porter").by_hand().start();
+    porter.look_after().await.unwrap();
+    assert_eq!(end(&porter, &ids[1]).await.state(), TaskState::Failed);
+    let state = async || stage.store.task(&Scope::new("clerk", "ada"), &ids[0]).await.unwrap().unwrap().head.state;
+    assert_eq!(state().await, TaskState::Working);
+    let clerk = stage.process(&clock).name("clerk").start();
+    assert_eq!(end(&clerk, &ids[0]).await.state(), TaskState::Failed);
+    assert_eq!(state().await, TaskState::Failed);
+}
+
 /// The message of a turn is not also in its history, in no attempt.
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_is_run_again_does_not_find_its_message_in_the_history() {

@@ -72,7 +72,7 @@ async fn everything_is_there_after_closing_and_opening() {
 
     let store = Sqlite::open(&file).await.unwrap();
     store.commit(&scope(), commit).await.unwrap();
-    store.settle(store.due(at(1), at(2), 1).await.unwrap()[0].id, Settled::Dead).await.unwrap();
+    store.settle(store.due("clerk", at(1), at(2), 1).await.unwrap()[0].id, Settled::Dead).await.unwrap();
     let read = async |store: &Sqlite| {
         (
             store.task(&scope(), &task).await.unwrap(),
@@ -80,8 +80,8 @@ async fn everything_is_there_after_closing_and_opening() {
             store.list(&scope(), first(9)).await.unwrap(),
             store.key(&scope(), "k", at(1)).await.unwrap(),
             store.configs(&scope(), &task).await.unwrap(),
-            store.expired(at(16), 9).await.unwrap(),
-            (store.dead(&scope(), 9).await.unwrap(), store.next_due().await.unwrap()),
+            store.expired("clerk", at(16), 9).await.unwrap(),
+            (store.dead(&scope(), 9).await.unwrap(), store.next_due("clerk").await.unwrap()),
         )
     };
     let before = read(&store).await;
@@ -133,7 +133,7 @@ async fn a_full_file_refuses_writes_and_takes_them_again_when_there_is_room() {
     let listing = store.list(&scope(), first(1_000)).await.unwrap();
     assert_eq!((listing.total, listing.tasks.len()), (stored, stored));
 
-    assert_eq!(store.purge(at(1), at(0), 10).await.unwrap(), 10);
+    assert_eq!(store.purge("clerk", at(1), at(0), 10).await.unwrap(), 10);
     for number in 0..5 {
         store.commit(&scope(), made(&format!("new-{number}"), TaskState::Completed, 10_000)).await.unwrap();
     }

@@ -199,13 +199,14 @@ impl<'a> Changes<'a> {
         Ok(())
     }
 
-    pub(super) fn due(&mut self, now: Timestamp, lease: Timestamp, at_most: usize) -> Result<Vec<Due>> {
+    pub(super) fn due(&mut self, agent: &str, now: Timestamp, lease: Timestamp, at_most: usize) -> Result<Vec<Due>> {
+        // CROSS JOIN fixes the order: what is due stands together in its index.
         let mut statement = self.connection.prepare_cached(
             "SELECT outbox.id, tenant, agent, owner, task.id, config, outbox.seq, attempts
-             FROM outbox JOIN task ON task.key = outbox.task JOIN scope ON scope.key = task.scope
-             WHERE place = 0 AND at <= ?1 ORDER BY at, outbox.id LIMIT ?2",
+             FROM outbox CROSS JOIN task ON task.key = outbox.task CROSS JOIN scope ON scope.key = task.scope
+             WHERE place = 0 AND at <= ?1 AND agent = ?3 ORDER BY at, outbox.id LIMIT ?2",
         )?;
-        let mut rows = statement.query(params![nanos(now), limit(at_most)])?;
+        let mut rows = statement.query(params![nanos(now), limit(at_most), agent])?;
         let mut taken = Vec::new();
         while let Some(row) = rows.next()? {
             taken.push(due(row)?);
@@ -255,18 +256,20 @@ impl<'a> Changes<'a> {
         Ok(())
     }
 
-    pub(super) fn purge(&mut self, before: Timestamp, now: Timestamp, at_most: usize) -> Result<usize> {
+    pub(super) fn purge(&mut self, agent: &str, before: Timestamp, now: Timestamp, at_most: usize) -> Result<usize> {
         // Keys are small and have no limit of their own, so they get that of the tasks, generously.
         self.run(
-            "DELETE FROM idempotency WHERE (scope, key) IN (SELECT scope, key FROM idempotency WHERE until <= ?1 LIMIT ?2)",
-            params![nanos(now), limit(at_most.saturating_mul(10))],
+            "DELETE FROM idempotency WHERE (scope, key) IN (
+                 SELECT scope, idempotency.key FROM idempotency JOIN scope ON scope.key = idempotency.scope
+                 WHERE until <= ?1 AND agent = ?3 LIMIT ?2)",
+            params![nanos(now), limit(at_most.saturating_mul(10)), agent],
         )?;
         // CROSS JOIN fixes the order: each scope's old tasks stand together in its index.
         let mut statement = self.connection.prepare_cached(
             "SELECT task.key, task.scope, task.state FROM scope CROSS JOIN task INDEXED BY task_newest
-             WHERE task.scope = scope.key AND updated < ?1 AND state IN (3, 4, 5, 7) LIMIT ?2",
+             WHERE agent = ?3 AND task.scope = scope.key AND updated < ?1 AND state IN (3, 4, 5, 7) LIMIT ?2",
         )?;
-        let mut rows = statement.query(params![nanos(before), limit(at_most)])?;
+        let mut rows = statement.query(params![nanos(before), limit(at_most), agent])?;
         let mut old = Vec::new();
         while let Some(row) = rows.next()? {
             old.push((row.get(0)?, row.get(1)?, state(row.get(2)?)?));

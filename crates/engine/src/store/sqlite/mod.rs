@@ -223,16 +223,19 @@ impl Store for Sqlite {
         self.writer.write(move |changes| changes.renew(&holder, until)).await
     }
 
-    async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>> {
-        self.readers.read(move |view| view.expired(now, limit)).await
+    async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>> {
+        let agent = agent.to_owned();
+        self.readers.read(move |view| view.expired(&agent, now, limit)).await
     }
 
-    async fn due(&self, now: Timestamp, lease: Timestamp, limit: usize) -> Result<Vec<Due>> {
-        self.writer.write(move |changes| changes.due(now, lease, limit)).await
+    async fn due(&self, agent: &str, now: Timestamp, lease: Timestamp, limit: usize) -> Result<Vec<Due>> {
+        let agent = agent.to_owned();
+        self.writer.write(move |changes| changes.due(&agent, now, lease, limit)).await
     }
 
-    async fn next_due(&self) -> Result<Option<Timestamp>> {
-        self.readers.read(|view| view.next_due()).await
+    async fn next_due(&self, agent: &str) -> Result<Option<Timestamp>> {
+        let agent = agent.to_owned();
+        self.readers.read(move |view| view.next_due(&agent)).await
     }
 
     async fn settle(&self, id: u64, settled: Settled) -> Result<()> {
@@ -249,7 +252,8 @@ impl Store for Sqlite {
         self.writer.write(move |changes| changes.revive(&scope, &task, now)).await
     }
 
-    async fn purge(&self, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize> {
-        self.writer.write(move |changes| changes.purge(before, now, limit)).await
+    async fn purge(&self, agent: &str, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize> {
+        let agent = agent.to_owned();
+        self.writer.write(move |changes| changes.purge(&agent, before, now, limit)).await
     }
 }

@@ -149,7 +149,7 @@ impl View<'_> {
             None => None,
         };
         let lease = match row.get::<_, Option<String>>(8)? {
-            Some(holder) => Some(Lease { holder, until: timestamp(row.get(9)?)?, attempt: row.get(10)? }),
+            Some(holder) => Some(Lease { holder: holder.into(), until: timestamp(row.get(9)?)?, attempt: row.get(10)? }),
             None => None,
         };
         let after = snapshot.as_ref().map_or(Seq::START, |(seq, _)| *seq);
@@ -235,13 +235,13 @@ impl View<'_> {
         Ok(Some(configs))
     }
 
-    pub(super) fn expired(&self, now: Timestamp, at_most: usize) -> Result<Vec<(Scope, TaskId)>> {
+    pub(super) fn expired(&self, agent: &str, now: Timestamp, at_most: usize) -> Result<Vec<(Scope, TaskId)>> {
         let mut statement = self.0.prepare_cached(
             "SELECT tenant, agent, owner, task.id
              FROM lease JOIN task ON task.key = lease.task JOIN scope ON scope.key = task.scope
-             WHERE until < ?1 ORDER BY tenant, agent, owner, task.id LIMIT ?2",
+             WHERE until < ?1 AND agent = ?3 ORDER BY tenant, agent, owner, task.id LIMIT ?2",
         )?;
-        let mut rows = statement.query(params![nanos(now), limit(at_most)])?;
+        let mut rows = statement.query(params![nanos(now), limit(at_most), agent])?;
         let mut gone = Vec::new();
         while let Some(row) = rows.next()? {
             gone.push((scope_of(row, 0)?, row.get::<_, String>(3)?.into()));
@@ -249,9 +249,12 @@ impl View<'_> {
         Ok(gone)
     }
 
-    pub(super) fn next_due(&self) -> Result<Option<Timestamp>> {
-        let mut statement = self.0.prepare_cached("SELECT min(at) FROM outbox WHERE place = 0")?;
-        statement.query_row([], |row| row.get::<_, Option<i64>>(0))?.map(timestamp).transpose()
+    pub(super) fn next_due(&self, agent: &str) -> Result<Option<Timestamp>> {
+        let mut statement = self.0.prepare_cached(
+            "SELECT at FROM outbox CROSS JOIN task ON task.key = outbox.task CROSS JOIN scope ON scope.key = task.scope
+             WHERE place = 0 AND agent = ?1 ORDER BY at LIMIT 1",
+        )?;
+        statement.query_row([agent], |row| row.get::<_, i64>(0)).optional()?.map(timestamp).transpose()
     }
 
     pub(super) fn dead(&self, scope: &Scope, at_most: usize) -> Result<Vec<Due>> {

@@ -14,7 +14,7 @@ const MIGRATIONS: &[&str] = &[include_str!("migrations/1.sql")];
 const APPLICATION: i64 = 0x4348_4e43;
 
 const BUSY: Duration = Duration::from_secs(10);
-const WRITER_CACHE_KIB: i64 = 32 * 1024;
+const WRITER_CACHE_KIB: i64 = 8 * 1024;
 const READER_CACHE_KIB: i64 = 8 * 1024;
 const STATEMENTS: usize = 64;
 /// What is left of the write-ahead log after a long reader made it grow.

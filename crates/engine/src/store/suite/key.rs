@@ -103,7 +103,7 @@ async fn purging_forgets_keys_that_ran_out(store: Arc<dyn Store>) {
     for until in [10, 20, 30] {
         store.put_key(&ada, record(&format!("k-{until}"), message("hello"), until), at(0)).await.unwrap();
     }
-    assert_eq!(store.purge(at(0), at(20), 100).await.unwrap(), 0, "keys are not counted");
+    assert_eq!(store.purge("clerk", at(0), at(20), 100).await.unwrap(), 0, "keys are not counted");
     // Asked as of an earlier time, what was purged is gone and what was not is there.
     for (until, kept) in [(10, false), (20, false), (30, true)] {
         assert_eq!(store.key(&ada, &format!("k-{until}"), at(0)).await.unwrap().is_some(), kept, "{until}");

@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
-use chancery_core::{TaskId, TaskState};
+use chancery_core::{Seq, TaskId, TaskState};
 
 use super::{advanced, at, made, read, rules, scope};
-use crate::store::{Lease, Scope, Store};
+use crate::store::{Delivery, KeyAnswer, KeyRecord, Lease, Scope, Store};
 
-rules!(leases_run_out_unless_their_holder_renews_them, expired_tasks_come_in_order_and_no_more_than_asked_for);
+rules!(
+    leases_run_out_unless_their_holder_renews_them,
+    expired_tasks_come_in_order_and_no_more_than_asked_for,
+    each_agent_looks_after_its_own,
+);
 
 async fn run_by(store: &Arc<dyn Store>, scope: &Scope, id: &str, holder: &str, until: i64) {
     let mut commit = made(id, TaskState::Working, at(0));
@@ -16,7 +20,7 @@ async fn run_by(store: &Arc<dyn Store>, scope: &Scope, id: &str, holder: &str, u
 }
 
 async fn expired(store: &Arc<dyn Store>, now: i64) -> Vec<String> {
-    store.expired(at(now), 100).await.unwrap().into_iter().map(|(_, id)| id.into_string()).collect()
+    store.expired("clerk", at(now), 100).await.unwrap().into_iter().map(|(_, id)| id.into_string()).collect()
 }
 
 async fn leases_run_out_unless_their_holder_renews_them(store: Arc<dyn Store>) {
@@ -26,7 +30,7 @@ async fn leases_run_out_unless_their_holder_renews_them(store: Arc<dyn Store>) {
     run_by(&store, &ada, "c", "host-1", 20).await;
     store.commit(&ada, made("d", TaskState::Working, at(0))).await.unwrap();
     assert_eq!(expired(&store, 10).await, [""; 0], "a lease holds until its end");
-    assert_eq!(store.expired(at(11), 9).await.unwrap(), [(ada.clone(), TaskId::from("a")), (ben, TaskId::from("b"))]);
+    assert_eq!(store.expired("clerk", at(11), 9).await.unwrap(), [(ada.clone(), TaskId::from("a")), (ben, TaskId::from("b"))]);
     assert_eq!(expired(&store, 21).await, ["a", "c", "b"]);
 
     store.renew("host-1", at(30)).await.unwrap();
@@ -49,6 +53,36 @@ async fn expired_tasks_come_in_order_and_no_more_than_asked_for(store: Arc<dyn S
     for id in ["c", "a", "b"] {
         run_by(&store, &scope("ada"), id, "host-1", 1).await;
     }
-    let two = store.expired(at(2), 2).await.unwrap();
+    let two = store.expired("clerk", at(2), 2).await.unwrap();
     assert_eq!(two, [(scope("ada"), TaskId::from("a")), (scope("ada"), TaskId::from("b"))]);
+}
+
+async fn each_agent_looks_after_its_own(store: Arc<dyn Store>) {
+    let porter = Scope::new("porter", "ada").tenant("north");
+    for (scope, name, moment) in [(&scope("ada"), "c", 1), (&porter, "p", 2)] {
+        run_by(&store, scope, &format!("{name}-running"), "host-1", moment).await;
+        let mut finished = made(&format!("{name}-finished"), TaskState::Completed, at(moment));
+        finished.deliveries = vec![Delivery::new("hook".into(), Seq::new(1))];
+        finished.key = Some(KeyRecord::new("key", 7, KeyAnswer::Task(finished.head.id.clone()), at(30)));
+        store.commit(scope, finished).await.unwrap();
+    }
+    let names = |agent: &'static str| {
+        let store = store.clone();
+        async move {
+            let running = store.expired(agent, at(9), 9).await.unwrap().into_iter().map(|(_, id)| id);
+            let next = store.next_due(agent).await.unwrap();
+            let due = store.due(agent, at(9), at(20), 9).await.unwrap().into_iter().map(|due| due.task);
+            (running.chain(due).map(TaskId::into_string).collect::<Vec<_>>(), next)
+        }
+    };
+    assert_eq!(names("porter").await, (vec!["p-running".to_owned(), "p-finished".to_owned()], Some(at(2))));
+    assert_eq!(names("clerk").await, (vec!["c-running".to_owned(), "c-finished".to_owned()], Some(at(1))));
+    assert_eq!(names("nobody").await, (Vec::new(), None));
+
+    assert_eq!(store.purge("nobody", at(9), at(40), 9).await.unwrap(), 0);
+    assert_eq!(store.purge("porter", at(9), at(40), 9).await.unwrap(), 1);
+    assert!(read(&store, &porter, "p-finished").await.is_none());
+    assert!(read(&store, &scope("ada"), "c-finished").await.is_some());
+    assert!(store.key(&scope("ada"), "key", at(20)).await.unwrap().is_some());
+    assert!(store.key(&porter, "key", at(20)).await.unwrap().is_none());
 }

@@ -143,7 +143,7 @@ async fn totals_follow_every_change(store: Arc<dyn Store>) {
         store.commit(&scope("ada"), commit).await.unwrap_err();
         assert_eq!([total(None).await, total(working).await, total(completed).await], expected, "a refused commit counts nothing");
     }
-    store.purge(at(1), at(0), 100).await.unwrap();
+    store.purge("clerk", at(1), at(0), 100).await.unwrap();
     assert_eq!([total(None).await, total(working).await, total(completed).await], [2, 1, 1]);
 }
 

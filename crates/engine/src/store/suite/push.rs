@@ -31,7 +31,7 @@ async fn event(store: &Arc<dyn Store>, task: &str, seq: u64, configs: &[&str]) {
 }
 
 async fn take(store: &Arc<dyn Store>, now: i64, lease: i64) -> Vec<Due> {
-    store.due(at(now), at(lease), 100).await.unwrap()
+    store.due("clerk", at(now), at(lease), 100).await.unwrap()
 }
 
 /// Deliveries as "task/config/seq".
@@ -116,7 +116,7 @@ async fn of_takers_at_once_each_delivery_goes_to_one(store: Arc<dyn Store>) {
     let mut takers = JoinSet::new();
     for _ in 0..16 {
         let store = store.clone();
-        takers.spawn(async move { store.due(at(1), at(99), 5).await.unwrap() });
+        takers.spawn(async move { store.due("clerk", at(1), at(99), 5).await.unwrap() });
     }
     let taken = takers.join_all().await;
     assert!(taken.iter().all(|due| due.len() <= 5));
@@ -177,7 +177,7 @@ async fn a_dead_delivery_blocks_nobody_and_can_be_revived(store: Arc<dyn Store>)
 }
 
 async fn the_next_due_time_is_that_of_a_delivery_that_can_go(store: Arc<dyn Store>) {
-    let next = async || store.next_due().await.unwrap();
+    let next = async || store.next_due("clerk").await.unwrap();
     assert_eq!(next().await, None);
     event(&store, "t", 1, &["p"]).await;
     event(&store, "t", 2, &["p"]).await;
@@ -211,8 +211,8 @@ async fn a_purged_task_sends_nothing_more(store: Arc<dyn Store>) {
     commit.deliveries = vec![Delivery::new("p".into(), Seq::new(1))];
     commit.configs = vec![("p".into(), Bytes::new())];
     store.commit(&ada, commit).await.unwrap();
-    assert_eq!(store.purge(at(1), at(1), 9).await.unwrap(), 1);
-    assert_eq!((take(&store, 50, 100).await, store.next_due().await.unwrap()), (vec![], None));
+    assert_eq!(store.purge("clerk", at(1), at(1), 9).await.unwrap(), 1);
+    assert_eq!((take(&store, 50, 100).await, store.next_due("clerk").await.unwrap()), (vec![], None));
     assert_eq!(store.configs(&ada, &task).await.unwrap(), None);
 }
 

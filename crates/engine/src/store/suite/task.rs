@@ -174,9 +174,9 @@ async fn purging_takes_old_finished_tasks_only(store: Arc<dyn Store>) {
     let total = async |scope| store.list(scope, Filter { limit: 0, ..Filter::default() }).await.unwrap().total;
     let (all, over) = (TaskState::ALL.len(), TaskState::ALL.iter().filter(|state| state.is_terminal()).count());
     assert_eq!((total(&ada).await, total(&ben).await), (all, all));
-    assert_eq!(store.purge(at(0), at(0), 100).await.unwrap(), 0, "only what is older");
-    assert_eq!(store.purge(at(1), at(0), over - 1).await.unwrap(), over - 1, "no more than asked for");
-    assert_eq!(store.purge(at(1), at(0), 100).await.unwrap(), 1);
+    assert_eq!(store.purge("clerk", at(0), at(0), 100).await.unwrap(), 0, "only what is older");
+    assert_eq!(store.purge("clerk", at(1), at(0), over - 1).await.unwrap(), over - 1, "no more than asked for");
+    assert_eq!(store.purge("clerk", at(1), at(0), 100).await.unwrap(), 1);
     assert_eq!((total(&ada).await, total(&ben).await), (all - over, all));
     for (place, state) in TaskState::ALL.iter().enumerate() {
         let id = format!("old-{place}");

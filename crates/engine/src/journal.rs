@@ -1,0 +1,271 @@
+//! The journal of a driver: events that are legal wait here for the next commit, and nobody hears of one
+//! before it is committed.
+//!
+//! Events that arrive while a commit is under way share the next one; a turn that is done before the
+//! first commit is one commit altogether.
+
+use std::{
+    collections::BTreeSet,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use chancery_core::{
+    ArtifactId, Bytes, ContextId, Error, ErrorKind, Event, Message, PushConfig, PushConfigId, Result, Seq, StatusUpdate, TaskState,
+    TaskStatus, Timestamp,
+};
+
+use crate::{
+    clock,
+    engine::Inner,
+    keys::{Held, Keyed},
+    live::Live,
+    log,
+    state::{self, Entry},
+    store::{self, Commit, Delivery, Head, Lease, Row},
+    turn,
+};
+
+/// How many events one commit may hold, but for those that were said at once.
+const COMMIT_EVENTS: usize = 256;
+/// A snapshot is written when this many events came since the last one.
+const SNAPSHOT_EVENTS: u64 = 64;
+/// How often a commit is tried again while the store is unavailable.
+const COMMIT_TRIES: u32 = 5;
+
+pub(crate) struct Journal {
+    pub(crate) engine: Arc<Inner>,
+    pub(crate) live: Arc<Live>,
+    pub(crate) context: ContextId,
+    /// The state and artifacts after everything that is pending.
+    state: TaskState,
+    artifacts: BTreeSet<ArtifactId>,
+    /// The time of the newest status, pending ones included.
+    updated: Timestamp,
+    /// The place of the newest event, pending ones included.
+    seq: Seq,
+    /// The place of the newest event that is committed.
+    committed: Seq,
+    snapshot_seq: Seq,
+    pending: Vec<Entry>,
+    /// The webhooks that hear of events.
+    pub(crate) configs: Vec<PushConfigId>,
+    new_configs: Vec<(PushConfigId, Bytes)>,
+    /// The key of the next commit, which has room for one.
+    key: Option<Box<Keyed>>,
+    commit: Option<Box<Writing>>,
+}
+
+/// A commit that is under way.
+struct Writing {
+    store: Pin<Box<dyn Future<Output = store::Result<()>> + Send>>,
+    entries: Vec<Entry>,
+    state: TaskState,
+    seq: Seq,
+    deliveries: bool,
+    held: Option<Held>,
+}
+
+/// Where the task stands after a commit.
+pub(crate) struct Committed {
+    pub(crate) state: TaskState,
+    pub(crate) seq: Seq,
+}
+
+impl Journal {
+    pub(crate) fn new(engine: Arc<Inner>, live: Arc<Live>) -> Self {
+        let seq = live.seq();
+        let (context, state, updated, artifacts) = live.read(|task| {
+            let artifacts = task.artifacts.iter().map(|artifact| artifact.artifact_id.clone()).collect();
+            (task.context_id.clone(), task.status.state, task.status.timestamp.unwrap_or(Timestamp::EPOCH), artifacts)
+        });
+        Self {
+            engine,
+            live,
+            context,
+            state,
+            artifacts,
+            updated,
+            seq,
+            committed: seq,
+            snapshot_seq: seq,
+            pending: Vec::new(),
+            configs: Vec::new(),
+            new_configs: Vec::new(),
+            key: None,
+            commit: None,
+        }
+    }
+
+    /// The state after everything that is pending.
+    pub(crate) fn state(&self) -> TaskState {
+        self.state
+    }
+
+    /// The place of the newest event, pending ones included.
+    pub(crate) fn seq(&self) -> Seq {
+        self.seq
+    }
+
+    /// Whether the next commit has no room for another key.
+    pub(crate) fn has_key(&self) -> bool {
+        self.key.is_some()
+    }
+
+    /// Stores this key with the next commit.
+    pub(crate) fn set_key(&mut self, key: Box<Keyed>) {
+        self.key = Some(key);
+    }
+
+    /// Registers a webhook with the next commit.
+    pub(crate) fn add_config(&mut self, config: PushConfig) {
+        let config = crate::push::filled(config, &self.live.id);
+        self.configs.push(config.id.clone());
+        self.new_configs.push((config.id.clone(), crate::push::write(&config)));
+    }
+
+    /// Whether the next commit may take more.
+    pub(crate) fn has_room(&self) -> bool {
+        self.pending.len() < COMMIT_EVENTS
+    }
+
+    /// Whether everything is committed.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.commit.is_none() && self.pending.is_empty()
+    }
+
+    /// Whether there is something to commit, and no commit under way.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.commit.is_none() && !self.pending.is_empty()
+    }
+
+    pub(crate) fn put_status(&mut self, state: TaskState, message: Option<Message>) {
+        let mut status = TaskStatus::new(state).at(self.engine.now());
+        status.message = message.map(|message| turn::addressed(message, &self.live.id, &self.context));
+        self.put(Entry::new(StatusUpdate::new(self.live.id.clone(), self.context.clone(), status)));
+    }
+
+    /// Adds an event of our own making, which is legal unless the task is over already.
+    pub(crate) fn put(&mut self, entry: Entry) {
+        if let Err(error) = self.try_put(entry) {
+            tracing::debug!(%error, "the event came too late");
+        }
+    }
+
+    /// Adds an event, if it is legal.
+    pub(crate) fn try_put(&mut self, entry: Entry) -> Result<()> {
+        let illegal = || Error::from(ErrorKind::InvalidAgentResponse);
+        let next = state::next(self.state, &entry.event).ok_or_else(illegal)?;
+        if let Event::Artifact(update) = &entry.event {
+            let known = self.artifacts.contains(&update.artifact.artifact_id);
+            if update.append && !known {
+                return Err(illegal());
+            }
+            if !known {
+                self.artifacts.insert(update.artifact.artifact_id.clone());
+            }
+        }
+        self.state = next;
+        self.updated = match &entry.event {
+            Event::Status(update) => update.status.timestamp.unwrap_or(self.updated),
+            Event::Task(task) => task.status.timestamp.unwrap_or(self.updated),
+            _ => self.updated,
+        };
+        self.seq = self.seq.next();
+        self.pending.push(entry);
+        Ok(())
+    }
+
+    /// Forgets what is not committed and not being committed.
+    pub(crate) fn clear(&mut self) {
+        self.pending.clear();
+    }
+
+    /// Begins to commit what is pending. `attempt` says how often the turn was begun that is running.
+    pub(crate) fn write(&mut self, attempt: Option<u32>) {
+        if !self.is_ready() {
+            return;
+        }
+        let entries = std::mem::take(&mut self.pending);
+        let expected = self.committed;
+        let head = Head::new(self.live.id.clone(), self.context.clone(), self.state, self.updated, self.seq);
+        let mut commit = Commit::new(head, expected, Row::new(expected.next(), self.seq, log::write_entries(&entries)));
+        commit.lease = attempt.map(|attempt| {
+            let until = clock::after(self.engine.now(), self.engine.options.lease);
+            Lease::new(self.engine.holder.clone(), until, attempt)
+        });
+        commit.snapshot = self.snapshot(&entries);
+        commit.configs = std::mem::take(&mut self.new_configs);
+        let (key, held) = self.key.take().map(|key| (key.record, key.held)).unzip();
+        commit.key = key;
+        if !self.configs.is_empty() {
+            let mut seq = expected;
+            for _ in &entries {
+                seq = seq.next();
+                commit.deliveries.extend(self.configs.iter().map(|config| Delivery::new(config.clone(), seq)));
+            }
+        }
+        let deliveries = !commit.deliveries.is_empty();
+        let store = Box::pin(write(self.engine.clone(), self.live.clone(), commit));
+        self.commit = Some(Box::new(Writing { store, entries, state: self.state, seq: self.seq, deliveries, held }));
+    }
+
+    /// The whole task, when enough happened since it was last written whole.
+    fn snapshot(&mut self, entries: &[Entry]) -> Option<Bytes> {
+        if !self.state.ends_stream() || self.seq.get() - self.snapshot_seq.get() < SNAPSHOT_EVENTS {
+            return None;
+        }
+        let (_, mut task) = self.live.snapshot();
+        // Every entry was checked when it was put; one that cannot be applied leaves us without a snapshot.
+        entries.iter().try_for_each(|entry| state::apply(&mut task, entry)).ok()?;
+        self.snapshot_seq = self.seq;
+        Some(log::write_snapshot(&task))
+    }
+
+    /// The end of the commit that is under way: its events are published, or the task cannot go on here.
+    /// `None` when there is no commit.
+    pub(crate) fn poll_commit(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Committed>>> {
+        let Some(commit) = &mut self.commit else { return Poll::Ready(None) };
+        let result = std::task::ready!(commit.store.as_mut().poll(cx));
+        let Some(Writing { entries, state, seq, deliveries, held, .. }) = self.commit.take().map(|commit| *commit) else {
+            return Poll::Ready(None);
+        };
+        let published = match result {
+            Ok(()) => self.live.publish(entries),
+            Err(store::Error::Conflict(_)) => {
+                Err(Error::new(ErrorKind::Unavailable, "Another process works on this task").with("taskId", self.live.id.as_str()))
+            }
+            Err(error @ store::Error::KeyTaken) => Err(Error::from(ErrorKind::Unavailable).caused_by(error)),
+            Err(error) => Err(crate::engine::unavailable(error)),
+        };
+        // Whoever waits for the key sees what was published.
+        drop(held);
+        if published.is_ok() {
+            self.committed = seq;
+            if deliveries {
+                self.engine.outbox.notify_one();
+            }
+        }
+        Poll::Ready(Some(published.map(|()| Committed { state, seq })))
+    }
+}
+
+/// Writes a commit, again and again while the store is unavailable for a moment.
+async fn write(engine: Arc<Inner>, live: Arc<Live>, commit: Commit) -> store::Result<()> {
+    let mut pause = Duration::from_millis(20);
+    for _ in 1..COMMIT_TRIES {
+        match engine.store.commit(&live.scope, commit.clone()).await {
+            Err(store::Error::Unavailable(error)) => {
+                tracing::warn!(%error, "the store is unavailable");
+                // Rare, so it takes its room only then.
+                Box::pin(tokio::time::sleep(pause)).await;
+                pause *= 3;
+            }
+            other => return other,
+        }
+    }
+    engine.store.commit(&live.scope, commit).await
+}
