@@ -9,7 +9,7 @@ use tracing::{
 use tracing_subscriber::{
     Layer as _,
     filter::Targets,
-    fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter as _, format::Writer, time::FormatTime},
+    fmt::{FmtContext, FormatEvent, FormatFields, format::Writer, time::FormatTime},
     layer::SubscriberExt as _,
     registry::LookupSpan,
     util::SubscriberInitExt as _,
@@ -27,7 +27,6 @@ pub(crate) fn start(json: bool, level: Level) {
     let layer = if json { layer.json().flatten_event(true).boxed() } else { layer.event_format(Lines).boxed() };
     // A second log in one process is refused, and the first one goes on.
     drop(tracing_subscriber::registry().with(layer.with_filter(targets)).try_init());
-    let _ = std::io::stderr.make_writer();
 }
 
 /// `12:04:31 demo SendMessage JSONRPC 1.0 task=0192f3c4 COMPLETED 4ms`

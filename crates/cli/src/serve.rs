@@ -1,7 +1,6 @@
 //! `a2a serve`: the agents of a file, or the demo agents, on one port.
 
 use std::{
-    net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -16,7 +15,7 @@ use serde_json::json;
 
 use crate::{
     agents::{Children, Made, demo},
-    config::{self, Config, VERSIONS, Watch, duration},
+    config::{Config, DEFAULT, VERSIONS, Watch, duration},
     log,
 };
 
@@ -85,6 +84,9 @@ pub(crate) struct Serve {
     /// Check the file and what it names, and serve nothing
     #[arg(long)]
     check: bool,
+    /// Print a file with every key and its meaning, and serve nothing
+    #[arg(long)]
+    print_config: bool,
     /// Do not look for changes of the file
     #[arg(long)]
     no_reload: bool,
@@ -137,6 +139,10 @@ pub(crate) fn run_demo(mut arguments: Serve) -> Result<()> {
 }
 
 async fn serve(arguments: &Serve) -> Result<()> {
+    if arguments.print_config {
+        print!("{DEFAULT}");
+        return Ok(());
+    }
     let children = Children::default();
     let plan = arguments.plan(&children)?;
     if arguments.check {
@@ -213,7 +219,6 @@ impl Serve {
             let config = Config::parse(Path::new("flags"), &quick, &std::collections::BTreeMap::new())?;
             let mut plan = Plan::of(config, children);
             (plan.source, plan.reload) = ("none, an agent from flags".to_owned(), false);
-            plan.data = Some(plan.data.unwrap_or_default()).filter(|_| false).or_else(|| Some(PathBuf::from(".a2a")));
             plan
         } else {
             match self.file()? {
@@ -256,7 +261,10 @@ impl Serve {
         match &self.exec {
             Some(command) => {
                 agent.insert("command".to_owned(), vec!["sh", "-c", command].into());
-                agent.insert("env".to_owned(), std::env::vars().map(|(name, _)| name).filter(|name| !name.starts_with("A2A")).collect::<Vec<_>>().into());
+                agent.insert(
+                    "env".to_owned(),
+                    std::env::vars().map(|(name, _)| name).filter(|name| !name.starts_with("A2A")).collect::<Vec<_>>().into(),
+                );
                 agent.insert("cwd".to_owned(), std::env::current_dir()?.display().to_string().into());
                 if let Some(chunk) = &self.chunk {
                     agent.insert("chunk".to_owned(), chunk.as_str().into());

@@ -310,7 +310,7 @@ impl Driver {
             return happened(Happened::Committed(committed));
         }
         if let Some(unborn) = &mut self.unborn {
-            let patience = self.journal.engine.options.task_after;
+            let patience = self.journal.engine.setup().options.task_after;
             let patience = unborn.patience.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
             if patience.as_mut().poll(cx).is_ready() {
                 return happened(Happened::TookTime);
@@ -508,8 +508,9 @@ impl Driver {
             desk: Desk::default(),
             text: OnceLock::new(),
         });
-        let agent = engine.agent.clone().start(turn.clone());
-        let limit = engine.options.turn_timeout.and_then(|limit| Instant::now().checked_add(limit));
+        let setup = engine.setup();
+        let agent = setup.agent.clone().start(turn.clone());
+        let limit = setup.options.turn_timeout.and_then(|limit| Instant::now().checked_add(limit));
         let limit = limit.map(|at| Box::pin(tokio::time::sleep_until(at)));
         self.run = Some(Run { agent, turn, limit });
     }

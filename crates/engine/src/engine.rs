@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, atomic::Ordering},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak, atomic::Ordering},
     time::Duration,
 };
 
@@ -106,14 +106,19 @@ impl Default for Options {
     }
 }
 
-pub(crate) struct Inner {
-    pub(crate) card: Card,
+/// What may change while the engine runs.
+pub(crate) struct Setup {
+    pub(crate) card: Arc<Card>,
     pub(crate) extended: Option<Card>,
     pub(crate) agent: Arc<dyn AnyAgent>,
+    pub(crate) options: Options,
+}
+
+pub(crate) struct Inner {
+    setup: RwLock<Arc<Setup>>,
     pub(crate) name: Arc<str>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) options: Options,
     /// This process, in leases.
     pub(crate) holder: Arc<str>,
     /// Everything the engine spawned.
@@ -150,8 +155,21 @@ impl Engine {
 
     /// The agent's card.
     #[must_use]
-    pub fn card(&self) -> &Card {
-        &self.inner.card
+    pub fn card(&self) -> Arc<Card> {
+        self.inner.setup().card.clone()
+    }
+
+    /// The agent's key on its server.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// Goes on with another agent, its cards and its policies. Turns that are running end as they began.
+    /// The store, the name, the clock and the sender stay what they were.
+    pub fn change(&self, to: Builder) {
+        let setup = Setup { card: Arc::new(to.card), extended: to.extended, agent: to.agent, options: to.options };
+        *self.inner.setup.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(setup);
     }
 
     /// Stops: takes nothing new, gives running turns this long to end, and hands back what is left, so
@@ -340,13 +358,15 @@ impl Builder {
     #[must_use]
     pub fn start(self) -> Engine {
         let inner = Arc::new_cyclic(|this| Inner {
-            card: self.card,
-            extended: self.extended,
-            agent: self.agent,
+            setup: RwLock::new(Arc::new(Setup {
+                card: Arc::new(self.card),
+                extended: self.extended,
+                agent: self.agent,
+                options: self.options,
+            })),
             name: self.name.into(),
             store: self.store,
             clock: self.clock,
-            options: self.options,
             holder: Uuid::now_v7().to_string().into(),
             drivers: TaskTracker::new(),
             stopping: CancellationToken::new(),
@@ -369,6 +389,11 @@ impl Builder {
 }
 
 impl Inner {
+    /// The agent, its cards and its policies as they are now.
+    pub(crate) fn setup(&self) -> Arc<Setup> {
+        self.setup.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     pub(crate) fn operations(&self) -> Arc<dyn Operations> {
         match self.this.upgrade() {
             Some(inner) => Arc::new(Engine { inner, _guard: None }),
@@ -494,7 +519,7 @@ impl Inner {
     }
 
     pub(crate) fn lease_until(&self) -> Timestamp {
-        clock::after(self.now(), self.options.lease)
+        clock::after(self.now(), self.setup().options.lease)
     }
 
     pub(crate) async fn config_ids(&self, scope: &Scope, id: &TaskId) -> store::Result<Vec<chancery_core::PushConfigId>> {

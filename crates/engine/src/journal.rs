@@ -194,7 +194,7 @@ impl Journal {
         let head = Head::new(self.live.id.clone(), self.context.clone(), self.state, self.updated, self.seq);
         let mut commit = Commit::new(head, expected, Row::new(expected.next(), self.seq, log::write_entries(&entries)));
         commit.lease = attempt.map(|attempt| {
-            let until = clock::after(self.engine.now(), self.engine.options.lease);
+            let until = clock::after(self.engine.now(), self.engine.setup().options.lease);
             Lease::new(self.engine.holder.clone(), until, attempt)
         });
         commit.snapshot = self.snapshot(&entries);

@@ -22,7 +22,7 @@ const TAKE_OVER: usize = 10_000;
 pub(crate) async fn watch(engine: Arc<Inner>) {
     let engine_weak = Arc::downgrade(&engine);
     let stopping = engine.stopping.clone();
-    let pause = engine.options.heartbeat;
+    let pause = engine.setup().options.heartbeat;
     drop(engine);
     // A process that stopped before its first look must not say that it is alive.
     while !stopping.is_cancelled()
@@ -51,7 +51,7 @@ pub(crate) async fn round(engine: &Arc<Inner>) -> store::Result<()> {
         take_over(engine, scope, &id, false).await?;
     }
     // Without an end for tasks there is still one for idempotency keys.
-    let before = engine.options.retention.map_or(chancery_core::Timestamp::MIN, |age| clock::before(now, age));
+    let before = engine.setup().options.retention.map_or(chancery_core::Timestamp::MIN, |age| clock::before(now, age));
     for _ in 0..PURGES {
         if engine.store.purge(&engine.name, before, now, BATCH).await? < BATCH {
             break;
@@ -83,7 +83,7 @@ async fn take_over(engine: &Arc<Inner>, scope: Scope, id: &chancery_core::TaskId
     let missed = engine.store.rows(&scope, id, live.seq(), usize::MAX).await?;
     live.catch_up(&missed)?;
     tracing::info!(task = %id, attempt = lease.attempt, "taking over a task");
-    let begin = match engine.options.on_restart {
+    let begin = match engine.setup().options.on_restart {
         OnRestart::Fail => Begin::Fail,
         OnRestart::Rerun => Begin::Rerun { attempt: lease.attempt + 1 },
     };

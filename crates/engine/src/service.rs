@@ -44,7 +44,7 @@ impl Operations for Engine {
     }
 
     async fn stream_message(&self, caller: &Caller, request: SendMessage) -> Result<EventStream> {
-        self.demand(self.inner.card.capabilities.streaming, ErrorKind::UnsupportedOperation, "This agent does not stream")?;
+        self.demand(self.inner.setup().card.capabilities.streaming, ErrorKind::UnsupportedOperation, "This agent does not stream")?;
         let history = request.configuration.history_length;
         match self.send_streaming(caller, request).await? {
             Sent::Message(message) => Ok(once(Event::Message(message))),
@@ -112,7 +112,7 @@ impl Operations for Engine {
     }
 
     async fn subscribe(&self, caller: &Caller, request: Subscribe) -> Result<EventStream> {
-        self.demand(self.inner.card.capabilities.streaming, ErrorKind::UnsupportedOperation, "This agent does not stream")?;
+        self.demand(self.inner.setup().card.capabilities.streaming, ErrorKind::UnsupportedOperation, "This agent does not stream")?;
         self.demand_extensions(caller)?;
         let live = self.inner.find(&self.inner.scope(caller), &request.id).await?;
         // A cursor gets the rest of the log, finished or not: that is what makes a cut stream whole.
@@ -176,8 +176,12 @@ impl Operations for Engine {
 
     async fn get_extended_card(&self, caller: &Caller, _: GetExtendedCard) -> Result<Card> {
         self.demand_extensions(caller)?;
-        self.demand(self.inner.card.capabilities.extended_agent_card, ErrorKind::UnsupportedOperation, "This agent has no extended card")?;
-        self.inner.extended.clone().ok_or_else(|| ErrorKind::ExtendedAgentCardNotConfigured.into())
+        self.demand(
+            self.inner.setup().card.capabilities.extended_agent_card,
+            ErrorKind::UnsupportedOperation,
+            "This agent has no extended card",
+        )?;
+        self.inner.setup().extended.clone().ok_or_else(|| ErrorKind::ExtendedAgentCardNotConfigured.into())
     }
 }
 
@@ -334,12 +338,13 @@ impl Engine {
     fn demand_push(&self, caller: &Caller) -> Result<()> {
         self.demand_extensions(caller)?;
         let kind = ErrorKind::PushNotificationNotSupported;
-        self.demand(self.inner.card.capabilities.push_notifications, kind, kind.default_message())
+        self.demand(self.inner.setup().card.capabilities.push_notifications, kind, kind.default_message())
     }
 
     fn demand_extensions(&self, caller: &Caller) -> Result<()> {
+        let setup = self.inner.setup();
         let missing =
-            self.inner.card.capabilities.extensions.iter().find(|extension| extension.required && !caller.has_extension(&extension.uri));
+            setup.card.capabilities.extensions.iter().find(|extension| extension.required && !caller.has_extension(&extension.uri));
         missing.map_or(Ok(()), |extension| {
             let words = format!("This agent demands the extension {}", extension.uri);
             Err(Error::new(ErrorKind::ExtensionSupportRequired, words).with("extension", extension.uri.clone()))
@@ -348,7 +353,8 @@ impl Engine {
 
     /// A part with a media type that neither the card nor a skill names is refused; one without passes.
     fn demand_media_types(&self, message: &Message) -> Result<()> {
-        let card = &self.inner.card;
+        let setup = self.inner.setup();
+        let card = &setup.card;
         let taken = |wanted: &str| {
             let modes = card.default_input_modes.iter().chain(card.skills.iter().flat_map(|skill| &skill.input_modes));
             modes.into_iter().any(|mode| matches(mode, wanted))

@@ -143,13 +143,13 @@ impl Inner {
             return response;
         }
         let agents = self.agents();
-        let Some((agent, below)) = find(&agents, path) else {
+        let Some(agent) = find(&agents, path) else {
             self.meter.refused();
             return nothing_here();
         };
-        let below = below.to_owned();
         let (head, body) = request.into_parts();
-        let form = if below.is_empty() || below == "/" { Some(CardForm::Merged) } else { card_form(&below) };
+        let below = &head.uri.path()[agent.path.len()..];
+        let form = if below.is_empty() || below == "/" { Some(CardForm::Merged) } else { card_form(below) };
         let mut response = match (&head.method, form) {
             (&Method::OPTIONS, form) => return self.cors.preflight(&head.headers, form.is_some()),
             (&Method::GET | &Method::HEAD, Some(form)) => return agent.cards.answer(form, &head.headers),
@@ -166,7 +166,7 @@ impl Inner {
             }
             (_, None) => {
                 let visit = Visit { doors: self, agent, head: &head, peer };
-                rest::answer(&visit, &below, body).await
+                rest::answer(&visit, below, body).await
             }
         };
         self.cors.allow(&head.headers, response.headers_mut());
@@ -219,12 +219,10 @@ fn sorted(mut agents: Vec<Arc<Hosted>>) -> Arc<[Arc<Hosted>]> {
     agents.into()
 }
 
-/// The agent at a path, and the rest of the path.
-fn find<'a>(agents: &'a [Arc<Hosted>], path: &'a str) -> Option<(&'a Hosted, &'a str)> {
-    agents.iter().find_map(|agent| {
-        let below = path.strip_prefix(agent.path.as_str())?;
-        (below.is_empty() || below.starts_with('/')).then_some((&**agent, below))
-    })
+/// The agent that a path begins with.
+fn find<'a>(agents: &'a [Arc<Hosted>], path: &str) -> Option<&'a Hosted> {
+    let at = |agent: &&Arc<Hosted>| path.strip_prefix(agent.path.as_str()).is_some_and(|below| below.is_empty() || below.starts_with('/'));
+    agents.iter().find(at).map(|agent| &**agent)
 }
 
 fn nothing_here() -> Response<Body> {

@@ -94,6 +94,7 @@ impl Children {
         self.tracker.wait().await;
     }
 
+    #[cfg(test)]
     /// How many processes and tasks around them there are.
     #[must_use]
     pub(crate) fn len(&self) -> usize {

@@ -12,10 +12,9 @@ use chancery_core::{Artifact, Content, Message, Part, Role};
 use chancery_engine::{Failure, Outcome, Turn};
 use serde_json::{Value, json};
 
-pub(crate) use self::{
-    cards::{VARIANTS, Variant, agents},
-    stage::Stage,
-};
+#[cfg(test)]
+pub(crate) use self::cards::{VARIANTS, Variant};
+pub(crate) use self::{cards::agents, stage::Stage};
 use crate::config::duration;
 
 /// A part of a status that the stage cuts the stream for: after this many events.
