@@ -184,3 +184,31 @@ fn note(metadata: Option<&mut Option<Struct>>, seq: Seq) {
         fields.insert(extension::SEQUENCE.to_owned(), Value { kind: Some(Kind::NumberValue(seq.get() as f64)) });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use chancery_core::{StatusUpdate, TaskState};
+
+    use super::*;
+
+    #[test]
+    fn an_event_is_encoded_once_for_all_streams_of_a_form() {
+        let event = SharedEvent::from(StatusUpdate::new("t-1", "c-1", TaskState::Canceled));
+        let bytes = |version, form| EventEncoder::new(version, form, false).encode(Seq::new(1), &event).unwrap();
+        for (version, form) in [(Version::V1_0, FileBytes::Double), (Version::V0_3, FileBytes::Double), (Version::V0_3, FileBytes::Single)]
+        {
+            assert_eq!(bytes(version, form).as_ptr(), bytes(version, form).as_ptr(), "{version} {form:?}");
+        }
+        assert_ne!(bytes(Version::V1_0, FileBytes::Double), bytes(Version::V0_3, FileBytes::Double));
+    }
+
+    #[test]
+    fn a_numbered_event_differs_by_its_number_only() {
+        let event = SharedEvent::from(StatusUpdate::new("t-1", "c-1", TaskState::Working));
+        let bytes = EventEncoder::new(Version::V1_0, FileBytes::Double, true).encode(Seq::new(7), &event).unwrap();
+        let mut read = v1_0::event_from_proto(lf_a2a_v1::StreamResponse::decode(bytes).unwrap()).unwrap();
+        let Event::Status(update) = &mut read else { panic!("{read:?}") };
+        assert_eq!(update.metadata.remove(extension::SEQUENCE).and_then(|number| number.as_f64()), Some(7.0));
+        assert_eq!(read, *event);
+    }
+}

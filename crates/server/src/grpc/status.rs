@@ -91,9 +91,16 @@ fn fit(status: &mut google_rpc::Status) {
         status.message.truncate(end);
         status.message.push('…');
     }
-    while !status.details.is_empty() && status.encoded_len() > DETAILS {
-        // The first tells the kind of the error, the next which fields are wrong.
+    // The first detail tells the kind of the error, which must stay; the next which fields are wrong.
+    while status.details.len() > 1 && status.encoded_len() > DETAILS {
         status.details.pop();
+    }
+    if status.encoded_len() > DETAILS
+        && let Some(detail) = status.details.first_mut()
+        && let Ok(mut info) = google_rpc::ErrorInfo::decode(detail.value.as_slice())
+    {
+        info.metadata.clear();
+        detail.value = info.encode_to_vec();
     }
 }
 
@@ -113,6 +120,7 @@ mod tests {
         let details = google_rpc::Status::decode(status.details()).unwrap();
         assert_eq!((details.code, details.message.as_str()), (3, status.message()));
         assert!(status.message().starts_with("ContentTypeNotSupportedError: ää"), "{}", status.message());
+        assert_eq!(v0_3::error_from_status(&details).kind(), ErrorKind::ContentTypeNotSupported);
     }
 
     #[test]

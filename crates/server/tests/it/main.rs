@@ -1,1 +1,3 @@
 //! The doors, through real sockets.
+
+mod grpc;
