@@ -17,8 +17,7 @@ mod stream;
 use std::{convert::Infallible, net::IpAddr, time::Duration};
 
 use chancery_core::{
-    Answer, Binding, BoxError, Bytes, Card, Error, ErrorKind, Operation, Origin, Reply, Request as Asked, Result, SendReply, Version,
-    extension,
+    Answer, Binding, BoxError, Bytes, Card, Error, ErrorKind, Operation, Origin, Reply, Request as Asked, Result, Version, extension,
 };
 use chancery_wire::{headers, methods, version};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header::CONTENT_TYPE, request::Parts};
@@ -194,8 +193,7 @@ impl<'a> Call<'a> {
             match &mut reply {
                 Reply::PushConfig(config) => tenant.clone_into(&mut config.tenant),
                 Reply::PushConfigs(page) => page.configs.iter_mut().for_each(|config| tenant.clone_into(&mut config.tenant)),
-                Reply::Sent(SendReply::Task(_) | SendReply::Message(_)) | Reply::Task(_) | Reply::Tasks(_) => {}
-                Reply::Deleted | Reply::Card(_) => {}
+                _ => {}
             }
         }
         reply

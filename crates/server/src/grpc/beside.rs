@@ -42,9 +42,9 @@ impl Services {
     /// The services; `closing` is set when the server stops.
     pub(crate) fn new(closing: CancellationToken) -> Self {
         Self {
+            reflection: described(|builder| builder.build_v1().map(beside)).map(|service| until(service, closing.clone())),
+            old_reflection: described(|builder| builder.build_v1alpha().map(beside)).map(|service| until(service, closing.clone())),
             health: beside(HealthServer::new(Health { closing })),
-            reflection: described(|builder| builder.build_v1().map(beside)),
-            old_reflection: described(|builder| builder.build_v1alpha().map(beside)),
         }
     }
 
@@ -59,11 +59,9 @@ impl Services {
     }
 }
 
-/// Has a service answer. Its calls are streams like others: counted, and over when the server stops.
+/// Has a service answer. Its calls may be streams, and are counted like those of agents.
 pub(crate) async fn answer(doors: &Inner, service: &Beside, request: Request, peer: Option<IpAddr>) -> Result<http::Response<Body>> {
     let pass = doors.gate.open(peer.map(|peer| peer.to_string()).unwrap_or_default())?;
-    let closing = Box::pin(doors.closing.clone().cancelled_owned());
-    let request = request.map(|body| tonic::body::Body::new(Until { body, closing }));
     let response = service(request).await;
     Ok(response.map(|body| Body::grpc(tonic::body::Body::new(Held { body, _pass: pass }))))
 }
@@ -76,6 +74,14 @@ where
     Box::new(move |request| {
         let answering = service.clone().call(request);
         Box::pin(async move { answering.await.unwrap_or_else(|never| match never {}) })
+    })
+}
+
+/// A service whose calls go on as long as their requests do: until the server stops.
+fn until(service: Beside, closing: CancellationToken) -> Beside {
+    Box::new(move |request| {
+        let closing = Box::pin(closing.clone().cancelled_owned());
+        service(request.map(|body| tonic::body::Body::new(Until { body, closing })))
     })
 }
 

@@ -121,3 +121,71 @@ impl http_body::Body for EventFrames {
         Poll::Ready(this.trailers.take().map(|trailers| Ok(Frame::trailers(trailers))))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use chancery_core::{Artifact, ArtifactUpdate, FileBytes, Version};
+    use chancery_wire::{grpc::v1_0, proto::google_rpc, proto::lf_a2a_v1::StreamResponse};
+    use http_body_util::BodyExt;
+    use prost::Message;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::limit::{Gate, Limits};
+
+    struct Script(std::vec::IntoIter<Result<(Seq, SharedEvent)>>);
+
+    impl futures_core::Stream for Script {
+        type Item = Result<(Seq, SharedEvent)>;
+
+        fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+            Poll::Ready(self.0.next())
+        }
+    }
+
+    fn body(script: Vec<Result<(Seq, SharedEvent)>>) -> EventFrames {
+        let pass = Gate::new(Limits::default()).open(String::new()).unwrap();
+        let encoder = EventEncoder::new(Version::V1_0, FileBytes::Double, false);
+        let closing = CancellationToken::new().cancelled_owned();
+        EventFrames::new(Box::pin(Script(script.into_iter())), encoder, HeaderMap::new(), None, closing, pass)
+    }
+
+    fn chunk(seq: u64, size: usize) -> Result<(Seq, SharedEvent)> {
+        let artifact = Artifact::new("x".repeat(size)).id("a");
+        Ok((Seq::new(seq), ArtifactUpdate::new("t", "c", artifact).into()))
+    }
+
+    /// The events of a body, and how it ended.
+    async fn read(body: EventFrames) -> (Vec<SharedEvent>, tonic::Status) {
+        let body = body.collect().await.unwrap();
+        let trailers = body.trailers().cloned().unwrap();
+        let (mut bytes, mut events) = (body.to_bytes(), Vec::new());
+        while !bytes.is_empty() {
+            let prefix = bytes.split_to(frame::PREFIX);
+            let length = u32::from_be_bytes([prefix[1], prefix[2], prefix[3], prefix[4]]) as usize;
+            assert_eq!(prefix[0], 0);
+            events.push(v1_0::event_from_proto(StreamResponse::decode(bytes.split_to(length)).unwrap()).unwrap().into());
+        }
+        (events, tonic::Status::from_header_map(&trailers).unwrap())
+    }
+
+    #[tokio::test]
+    async fn events_of_every_size_come_whole_and_in_order() {
+        let sizes = [0, 1, 40_000, 40_000, PIECE - 1, PIECE, PIECE + 1, 1, 300_000, 300_000, 2];
+        let script = || sizes.iter().zip(1..).map(|(size, seq)| chunk(seq, *size)).collect::<Vec<_>>();
+        let (events, status) = read(body(script())).await;
+        assert_eq!(events, script().into_iter().map(|event| event.unwrap().1).collect::<Vec<_>>());
+        assert_eq!(status.code(), tonic::Code::Ok);
+    }
+
+    #[tokio::test]
+    async fn an_error_in_a_stream_is_its_end_after_all_events_before_it() {
+        let broken = || Error::new(ErrorKind::InvalidAgentResponse, "The agent said something strange");
+        for size in [1, PIECE] {
+            let (events, status) = read(body(vec![chunk(1, size), chunk(2, size), Err(broken()), chunk(3, size)])).await;
+            assert_eq!((events.len(), status.code()), (2, tonic::Code::Internal));
+            let error = v1_0::error_from_status(&google_rpc::Status::decode(status.details()).unwrap());
+            assert_eq!((error.kind(), error.message()), (broken().kind(), broken().message()));
+        }
+    }
+}

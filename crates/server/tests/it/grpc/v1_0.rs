@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_core::{ErrorKind, extension};
+use chancery_core::{Binding, ErrorKind, Version, extension};
 use chancery_engine::store::Memory;
 use chancery_server::{Limits, Running, Server};
 use chancery_wire::{
@@ -244,7 +244,7 @@ async fn a_deadline_ends_the_call_and_not_the_task() {
     assert_eq!(page.tasks.iter().map(state).collect::<Vec<_>>(), [pb::TaskState::Working; 2]);
 }
 
-/// V10-TEN-001: one port, several agents.
+/// V10-TEN-002: one port, several agents.
 #[tokio::test]
 async fn the_tenant_names_one_of_several_agents() {
     let several = || Server::several().store(Memory::default()).agent("/writer", engine("writer"));
@@ -310,4 +310,16 @@ async fn who_holds_too_many_streams_gets_no_more_until_one_is_closed() {
     let busy = start(server().limits(limits)).await;
     let status = self::client(&busy).await.call::<_, pb::Task>("GetTask", get("t")).await.unwrap_err();
     assert_eq!((status.code(), text(status.metadata(), "retry-after")), (Code::Unavailable, Some("1")));
+}
+
+/// What the card does not name is not served.
+#[tokio::test]
+async fn versions_and_bindings_that_are_not_served_are_refused() {
+    let old = start(server().versions([Version::V0_3])).await;
+    let status = client(&old).await.call::<_, pb::Task>("GetTask", get("t")).await.unwrap_err();
+    assert_eq!((status.code(), error(&status).kind()), (Code::FailedPrecondition, ErrorKind::VersionNotSupported));
+    assert_eq!(error(&status).metadata()["supportedVersions"], "0.3");
+    let other = start(server().bindings([Binding::JsonRpc])).await;
+    let status = client(&other).await.call::<_, pb::Task>("GetTask", get("t")).await.unwrap_err();
+    assert_eq!((status.code(), error(&status).kind()), (Code::Unimplemented, ErrorKind::MethodNotFound));
 }
