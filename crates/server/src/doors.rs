@@ -64,6 +64,7 @@ pub(crate) struct Hosted {
     /// Where it is: empty, or `/` and a name.
     pub(crate) path: String,
     pub(crate) operations: Arc<dyn Operations>,
+    pub(crate) card: Card,
     pub(crate) cards: CardFiles,
     /// The extensions that it knows.
     pub(crate) extensions: Vec<String>,
@@ -79,6 +80,7 @@ impl Hosted {
             key: key.to_owned(),
             path: path.to_owned(),
             operations,
+            card: card.clone(),
             cards: CardFiles::new(card, key, since)?,
             extensions,
             versions: crate::server::VERSIONS.to_vec(),
@@ -98,8 +100,8 @@ impl Doors {
     ) -> Self {
         let agents = RwLock::new(sorted(agents));
         let gate = Gate::new(limits.clone());
-        let inner =
-            Inner { agents, limits, gate, meter: Meter::default(), lenient_version, cors, jwks, closing, grpc: grpc::Services::new() };
+        let grpc = grpc::Services::new(closing.clone());
+        let inner = Inner { agents, limits, gate, meter: Meter::default(), lenient_version, cors, jwks, closing, grpc };
         Self { inner: Arc::new(inner) }
     }
 
@@ -114,6 +116,7 @@ impl Doors {
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError> + Send,
     {
+        let is_grpc = grpc::is_grpc(request.headers());
         let mut handling = std::pin::pin!(self.inner.handle(request, peer));
         let guarded = std::future::poll_fn(|cx| {
             // Nothing that a panic may have left half done outlives this request.
@@ -124,7 +127,10 @@ impl Doors {
         });
         guarded.await.unwrap_or_else(|| {
             tracing::error!("a request made the server panic");
-            rest::refusal(&Error::internal("panic"), StatusCode::INTERNAL_SERVER_ERROR)
+            match is_grpc {
+                true => grpc::panicked(),
+                false => rest::refusal(&Error::internal("panic"), StatusCode::INTERNAL_SERVER_ERROR),
+            }
         })
     }
 }
@@ -154,7 +160,7 @@ impl Inner {
             (&Method::OPTIONS, form) => return self.cors.preflight(&head.headers, form.is_some()),
             (&Method::GET | &Method::HEAD, Some(form)) => return agent.cards.answer(form, &head.headers),
             (&Method::POST, Some(CardForm::Merged)) if below.len() <= 1 => {
-                let visit = Visit { doors: self, agent, head: &head, peer };
+                let visit = Visit { doors: self, agent, head: &head, peer, deadline: None };
                 match visit.read(body).await {
                     Ok(body) => jsonrpc::answer(&visit, &body).await,
                     Err(refusal) => jsonrpc::refused(&visit, &refusal),
@@ -165,7 +171,7 @@ impl Inner {
                 not_allowed(if below.len() <= 1 { "GET, HEAD, POST, OPTIONS" } else { "GET, HEAD, OPTIONS" })
             }
             (_, None) => {
-                let visit = Visit { doors: self, agent, head: &head, peer };
+                let visit = Visit { doors: self, agent, head: &head, peer, deadline: None };
                 rest::answer(&visit, below, body).await
             }
         };

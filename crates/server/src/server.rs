@@ -330,7 +330,7 @@ impl Works {
         let key = place.key.unwrap_or_else(made);
         let versions = place.versions.unwrap_or_else(|| self.versions.clone());
         let bindings = place.bindings.unwrap_or_else(|| self.bindings.clone());
-        let gate = Where { base: &self.base, path: &path, tenant: &place.tenant, several: self.several };
+        let gate = Where { base: &self.base, path: &path, key: &key, tenant: &place.tenant, several: self.several };
         let describe = |card: &mut Card| describe(card, &gate, &versions, &bindings);
         let (card, operations, engine): (Card, Arc<dyn Operations>, _) = match place.what {
             What::Agent(builder, wrap) => {
@@ -369,6 +369,7 @@ impl Works {
 struct Where<'a> {
     base: &'a str,
     path: &'a str,
+    key: &'a str,
     tenant: &'a str,
     several: bool,
 }
@@ -394,7 +395,7 @@ fn describe(card: &mut Card, place: &Where<'_>, versions: &[Version], bindings: 
             let mut interface = Interface::new(url, binding.as_str(), version.as_str());
             interface.tenant = match binding {
                 // A name is all by which gRPC can tell agents apart.
-                Binding::Grpc if place.several => path.trim_start_matches('/').to_owned(),
+                Binding::Grpc if place.several => if path.is_empty() { "" } else { place.key }.to_owned(),
                 _ if *version == Version::V1_0 => place.tenant.to_owned(),
                 _ => String::new(),
             };

@@ -1,0 +1,191 @@
+//! A stream of a task's events as the messages of a call.
+//!
+//! The body holds a cursor, not a queue. It is asked for more only when the connection has room, takes
+//! everything that is ready then, and hands it over as one piece.
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use chancery_core::{Bytes, Error, ErrorKind, EventStream, Result, Seq, SharedEvent};
+use http::HeaderMap;
+use http_body::Frame;
+use tokio::time::{Instant, Sleep};
+use tokio_util::sync::WaitForCancellationFutureOwned;
+
+use super::{
+    codec::EventEncoder,
+    frame,
+    status::{self, Refused},
+};
+use crate::limit::StreamPass;
+
+/// About how many bytes go out in one piece. A larger event is a piece of its own, and not copied.
+const PIECE: usize = 64 * 1_024;
+
+/// The body of a call that goes on.
+pub(crate) struct EventFrames {
+    events: Option<EventStream>,
+    encoder: EventEncoder,
+    /// An event that is too large to be copied; what goes before it is out already.
+    large: Option<Bytes>,
+    /// What is said at the end; how it ended is added then.
+    trailers: Option<HeaderMap>,
+    deadline: Option<Pin<Box<Sleep>>>,
+    closing: Pin<Box<WaitForCancellationFutureOwned>>,
+    _pass: StreamPass,
+}
+
+impl EventFrames {
+    pub(crate) fn new(
+        events: EventStream,
+        encoder: EventEncoder,
+        trailers: HeaderMap,
+        deadline: Option<Instant>,
+        closing: WaitForCancellationFutureOwned,
+        pass: StreamPass,
+    ) -> Self {
+        let deadline = deadline.map(|deadline| Box::pin(tokio::time::sleep_until(deadline)));
+        let (events, trailers, closing) = (Some(events), Some(trailers), Box::pin(closing));
+        Self { events, encoder, large: None, trailers, deadline, closing, _pass: pass }
+    }
+
+    fn write(&mut self, piece: &mut Vec<u8>, seq: Seq, event: &SharedEvent) -> Result<()> {
+        let message = self.encoder.encode(seq, event)?;
+        piece.extend_from_slice(&frame::prefix(message.len())?);
+        if message.len() < PIECE {
+            piece.extend_from_slice(&message);
+        } else {
+            self.large = Some(message);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.events = None;
+        if let Some(trailers) = &mut self.trailers {
+            status::ok(trailers);
+        }
+    }
+
+    fn fail(&mut self, error: Error) {
+        if error.kind() != ErrorKind::Unavailable && error.kind() != ErrorKind::Timeout {
+            tracing::warn!(error = %error, "a stream broke off");
+        }
+        self.events = None;
+        if let Some(trailers) = &mut self.trailers {
+            Refused::from(error).write(self.encoder.version(), trailers);
+        }
+    }
+}
+
+impl http_body::Body for EventFrames {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let this = &mut *self;
+        if let Some(rest) = this.large.take() {
+            return Poll::Ready(Some(Ok(Frame::data(rest))));
+        }
+        if this.events.is_some() && this.deadline.as_mut().is_some_and(|deadline| deadline.as_mut().poll(cx).is_ready()) {
+            this.fail(Error::new(ErrorKind::Timeout, "The deadline passed; the task goes on"));
+        }
+        let mut piece = Vec::new();
+        while piece.len() < PIECE
+            && this.large.is_none()
+            && let Some(events) = &mut this.events
+        {
+            let Poll::Ready(next) = events.as_mut().poll_next(cx) else { break };
+            match next {
+                Some(Ok((seq, event))) => {
+                    if let Err(error) = this.write(&mut piece, seq, &event) {
+                        this.fail(error);
+                    }
+                }
+                Some(Err(error)) => this.fail(error),
+                None => this.end(),
+            }
+        }
+        if !piece.is_empty() {
+            return Poll::Ready(Some(Ok(Frame::data(piece.into()))));
+        }
+        if this.events.is_some() {
+            if this.closing.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            this.fail(Error::new(ErrorKind::Unavailable, "The server is stopping; subscribe to the task again"));
+        }
+        Poll::Ready(this.trailers.take().map(|trailers| Ok(Frame::trailers(trailers))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chancery_core::{Artifact, ArtifactUpdate, FileBytes, Version};
+    use chancery_wire::{grpc::v1_0, proto::google_rpc, proto::lf_a2a_v1::StreamResponse};
+    use http_body_util::BodyExt;
+    use prost::Message;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::limit::{Gate, Limits};
+
+    struct Script(std::vec::IntoIter<Result<(Seq, SharedEvent)>>);
+
+    impl futures_core::Stream for Script {
+        type Item = Result<(Seq, SharedEvent)>;
+
+        fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+            Poll::Ready(self.0.next())
+        }
+    }
+
+    fn body(script: Vec<Result<(Seq, SharedEvent)>>) -> EventFrames {
+        let pass = Gate::new(Limits::default()).open(String::new()).unwrap();
+        let encoder = EventEncoder::new(Version::V1_0, FileBytes::Double, false);
+        let closing = CancellationToken::new().cancelled_owned();
+        EventFrames::new(Box::pin(Script(script.into_iter())), encoder, HeaderMap::new(), None, closing, pass)
+    }
+
+    fn chunk(seq: u64, size: usize) -> Result<(Seq, SharedEvent)> {
+        let artifact = Artifact::new("x".repeat(size)).id("a");
+        Ok((Seq::new(seq), ArtifactUpdate::new("t", "c", artifact).into()))
+    }
+
+    /// The events of a body, and how it ended.
+    async fn read(body: EventFrames) -> (Vec<SharedEvent>, tonic::Status) {
+        let body = body.collect().await.unwrap();
+        let trailers = body.trailers().cloned().unwrap();
+        let (mut bytes, mut events) = (body.to_bytes(), Vec::new());
+        while !bytes.is_empty() {
+            let prefix = bytes.split_to(frame::PREFIX);
+            let length = u32::from_be_bytes([prefix[1], prefix[2], prefix[3], prefix[4]]) as usize;
+            assert_eq!(prefix[0], 0);
+            events.push(v1_0::event_from_proto(StreamResponse::decode(bytes.split_to(length)).unwrap()).unwrap().into());
+        }
+        (events, tonic::Status::from_header_map(&trailers).unwrap())
+    }
+
+    #[tokio::test]
+    async fn events_of_every_size_come_whole_and_in_order() {
+        let sizes = [0, 1, 40_000, 40_000, PIECE - 1, PIECE, PIECE + 1, 1, 300_000, 300_000, 2];
+        let script = || sizes.iter().zip(1..).map(|(size, seq)| chunk(seq, *size)).collect::<Vec<_>>();
+        let (events, status) = read(body(script())).await;
+        assert_eq!(events, script().into_iter().map(|event| event.unwrap().1).collect::<Vec<_>>());
+        assert_eq!(status.code(), tonic::Code::Ok);
+    }
+
+    #[tokio::test]
+    async fn an_error_in_a_stream_is_its_end_after_all_events_before_it() {
+        let broken = || Error::new(ErrorKind::InvalidAgentResponse, "The agent said something strange");
+        for size in [1, PIECE] {
+            let (events, status) = read(body(vec![chunk(1, size), chunk(2, size), Err(broken()), chunk(3, size)])).await;
+            assert_eq!((events.len(), status.code()), (2, tonic::Code::Internal));
+            let error = v1_0::error_from_status(&google_rpc::Status::decode(status.details()).unwrap());
+            assert_eq!((error.kind(), error.message()), (broken().kind(), broken().message()));
+        }
+    }
+}
