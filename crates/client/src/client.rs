@@ -304,7 +304,9 @@ impl Transport {
 impl Peer {
     fn new(http: &Http, settings: &Settings, route: Route, keyed: bool) -> Result<Self> {
         let transport = Transport::new(http, settings, &route)?;
-        Ok(Self { route, keyed: settings.idempotent.unwrap_or(keyed), transport })
+        // Messages of v0.1 have no ids, so that a repeated one does not look the same to whoever gives it one.
+        let keyed = settings.idempotent.unwrap_or(keyed) && route.version != Version::V0_1;
+        Ok(Self { route, keyed, transport })
     }
 
     async fn attempt(&self, call: &Call, settings: &Settings) -> Result<Answered, Failed> {

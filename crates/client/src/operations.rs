@@ -87,6 +87,8 @@ impl Client {
         let Answered::Reply(mut reply) = answered else { return Err(Error::internal("one answer was asked for")) };
         match &mut reply {
             Reply::Sent(SendReply::Task(task)) | Reply::Task(task) => trim(task, &call.request, peer.route.version),
+            Reply::PushConfig(config) => name(config, &call.request),
+            Reply::PushConfigs(page) => page.configs.iter_mut().for_each(|config| name(config, &call.request)),
             Reply::Tasks(page) => page.tasks.iter_mut().for_each(|task| trim(task, &call.request, peer.route.version)),
             _ => {}
         }
@@ -105,6 +107,19 @@ impl Client {
             Reply::PushConfig(config) => Ok(*config),
             other => Err(unexpected(&other)),
         }
+    }
+}
+
+/// Says whose config it is, where the answer leaves it to the question.
+fn name(config: &mut PushConfig, request: &Request) {
+    let task = match request {
+        Request::CreatePushConfig(config) => &config.task_id,
+        Request::GetPushConfig(get) => &get.task_id,
+        Request::ListPushConfigs(list) => &list.task_id,
+        _ => return,
+    };
+    if config.task_id.is_empty() {
+        config.task_id = task.clone();
     }
 }
 

@@ -165,7 +165,10 @@ pub async fn errors_are_of_the_right_kind(ways: &[Way]) {
 
         let refused = agent.get_extended_card(&caller(), GetExtendedCard::default()).await.unwrap_err();
         assert!(
-            matches!(refused.kind(), ErrorKind::UnsupportedOperation | ErrorKind::ExtendedAgentCardNotConfigured | ErrorKind::MethodNotFound),
+            matches!(
+                refused.kind(),
+                ErrorKind::UnsupportedOperation | ErrorKind::ExtendedAgentCardNotConfigured | ErrorKind::MethodNotFound
+            ),
             "{way:?}: {refused:?}"
         );
     }
@@ -226,13 +229,10 @@ async fn pages_of_a_list_follow_on_each_other() {
 #[tokio::test]
 async fn a_repeated_key_makes_no_second_task() {
     let server = serve().await;
-    for way in JSON_WAYS {
+    // Messages of v0.1 have no ids, and no two are the same.
+    for way in JSON_WAYS.into_iter().filter(|way| way.1 != Version::V0_1) {
         let agent = way.to(server.url());
-        let mut request = SendMessage::new("work hard");
-        if way.1 == Version::V0_1 {
-            // Clients of v0.1 choose the id, and the same request has the same.
-            request.message = request.message.to_task(format!("mine-{way:?}").replace(['(', ')', ' ', ','], "-"));
-        }
+        let request = SendMessage::new("work hard");
         let caller = caller().idempotency_key(format!("{way:?}"));
         let first = agent.send_message(&caller, request.clone()).await.unwrap();
         let second = agent.send_message(&caller, request).await.unwrap_or_else(|error| panic!("{way:?}: {error:?}"));
