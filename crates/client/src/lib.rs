@@ -1,1 +1,68 @@
 //! Calls A2A agents.
+//!
+//! [`Client::connect`] reads an agent's card, picks the newest version and the best binding that both
+//! sides speak, and gives a [`Client`]:
+//!
+//! ```no_run
+//! use chancery_client::Client;
+//!
+//! # async fn run() -> chancery_core::Result<()> {
+//! let agent = Client::connect("https://agent.example.com").await?;
+//!
+//! let reply = agent.send("What is 6 times 7?").await?;
+//! println!("{}", reply.text());
+//!
+//! let mut events = agent.stream("Write a haiku").await?;
+//! while let Some(event) = events.try_next().await? {
+//!     println!("{event}");
+//! }
+//! # Ok(()) }
+//! ```
+//!
+//! The client implements [`Operations`](chancery_core::Operations): all eleven operations, with a
+//! [`Caller`](chancery_core::Caller) that says for whom, until when, and in which trace.
+//!
+//! ```no_run
+//! use std::time::{Duration, Instant};
+//! use chancery_client::Client;
+//! use chancery_core::{Binding, Caller, ListTasks, Operations, TaskState, Version};
+//!
+//! # async fn run() -> chancery_core::Result<()> {
+//! let agent = Client::over(Binding::Grpc, Version::V1_0, "localhost:7420")?;
+//! let caller = Caller::anonymous().deadline(Instant::now() + Duration::from_secs(5));
+//! let mut working = ListTasks::default();
+//! working.status = TaskState::Working;
+//! let page = agent.list_tasks(&caller, working).await?;
+//! # Ok(()) }
+//! ```
+//!
+//! What it takes care of:
+//!
+//! - **Deadlines.** Every call ends: at the caller's deadline, or after [`Builder::timeout`].
+//! - **Repetition.** What failed in passing is asked for again, as far as it cannot happen twice: reads
+//!   always, messages when the agent knows `Idempotency-Key` or has not heard of them at all.
+//! - **Streams.** A cut stream goes on by itself, at the event after the last one. With agents that number
+//!   their events, each is seen once and in order. With others, what happened during the cut is found out
+//!   from the task, and several steps may come as one. A stream that cannot go on ends with an error.
+//! - **Bounds.** An answer or an event that is too large is an error, not memory.
+
+mod builder;
+mod client;
+mod discover;
+mod failure;
+mod grpc;
+mod http;
+mod jsonrpc;
+mod operations;
+mod reply;
+mod rest;
+mod retry;
+mod seen;
+mod source;
+mod sse;
+mod unfold;
+mod watch;
+
+pub use builder::Builder;
+pub use client::Client;
+pub use reply::{Events, Reply, Update};

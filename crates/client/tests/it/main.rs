@@ -1,1 +1,12 @@
-//! The client, against real servers.
+//! The client through real sockets: against our own server in every binding and version, through
+//! connections that break, and against peers that make no sense.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub, reason = "a test fails by panicking and says why")]
+
+mod agent;
+mod cuts;
+mod discovery;
+mod garbage;
+mod grpc;
+mod operations;
+mod proxy;

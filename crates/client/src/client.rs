@@ -1,0 +1,399 @@
+//! A client: one agent, and how it is called.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chancery_core::{
+    Binding, Caller, Card, ContextId, Error, ErrorKind, Operation, Reply, Request, Result, SendMessage, TaskId, Version, extension,
+};
+use chancery_wire::{StreamMemory, headers, pick::Choice};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use crate::{
+    builder::{Builder, Settings},
+    discover::{Cards, Found},
+    failure::{Failed, Reached},
+    grpc::Grpc,
+    http::Http,
+    jsonrpc::JsonRpc,
+    rest::Rest,
+    retry,
+    source::Source,
+};
+
+/// Calls an agent.
+///
+/// It implements [`Operations`](chancery_core::Operations), the protocol in full; the methods here are
+/// the short way for the most common of them. Clones share connections.
+///
+/// ```no_run
+/// use chancery_client::Client;
+///
+/// # async fn run() -> chancery_core::Result<()> {
+/// let agent = Client::connect("https://agent.example.com").await?;
+/// let reply = agent.send("What is 6 times 7?").await?;
+/// println!("{}", reply.text());
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Client(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    settings: Settings,
+    http: Http,
+    state: Mutex<State>,
+    home: Option<Home>,
+}
+
+/// Where the card came from.
+#[derive(Debug)]
+struct Home {
+    url: String,
+    cards: Arc<Cards>,
+}
+
+#[derive(Debug)]
+struct State {
+    peer: Arc<Peer>,
+    /// What else the card offers, worst first.
+    others: Vec<Route>,
+    /// The agent has accepted a call: what is used now is what is used.
+    settled: bool,
+    card: Option<Arc<Card>>,
+}
+
+/// One way to call the agent.
+#[derive(Debug, Clone)]
+pub(crate) struct Route {
+    pub(crate) version: Version,
+    pub(crate) binding: Binding,
+    pub(crate) url: String,
+    pub(crate) tenant: String,
+    /// What the card says about it, unless there is no card or nothing else may be tried.
+    pub(crate) choice: Option<Choice>,
+}
+
+/// The way that is used.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    pub(crate) route: Route,
+    /// Whether a repeated send with the same key is the same send.
+    pub(crate) keyed: bool,
+    transport: Transport,
+}
+
+#[derive(Debug)]
+enum Transport {
+    JsonRpc(JsonRpc),
+    Rest(Rest),
+    Grpc(Box<Grpc>),
+}
+
+/// What an attempt gave.
+pub(crate) enum Answered {
+    Reply(Reply),
+    Source(Source),
+}
+
+/// One call, whoever it goes to in the end and how often it is tried.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub(crate) request: Request,
+    pub(crate) caller: Caller,
+    pub(crate) deadline: Instant,
+    /// How often it may be repeated.
+    pub(crate) retries: u32,
+    /// Names for a new task and its conversation, for a version in which clients choose them.
+    spare: (TaskId, ContextId),
+}
+
+impl Client {
+    /// Reads the card of an agent and gives a client that speaks the best version and binding of both.
+    ///
+    /// # Errors
+    /// As [`Builder::connect`].
+    pub async fn connect(url: &str) -> Result<Self> {
+        Self::builder().connect(url).await
+    }
+
+    /// A client for an agent whose interface is known.
+    ///
+    /// # Errors
+    /// As [`Builder::over`].
+    pub fn over(binding: Binding, version: Version, url: impl Into<String>) -> Result<Self> {
+        Self::builder().over(binding, version, url)
+    }
+
+    /// The long way to a client: with preferences, limits, headers.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// The version that is spoken.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.peer().route.version
+    }
+
+    /// The binding that is used.
+    #[must_use]
+    pub fn binding(&self) -> Binding {
+        self.peer().route.binding
+    }
+
+    /// The address that is called.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.peer().route.url.clone()
+    }
+
+    /// The agent's card, if the client has read one.
+    #[must_use]
+    pub fn card(&self) -> Option<Arc<Card>> {
+        self.state().card.clone()
+    }
+
+    /// Asks for the agent's card again, and says whether it has changed. What is spoken stays the same.
+    ///
+    /// # Errors
+    /// When the card cannot be read, or the client was made without one.
+    pub async fn refresh(&self) -> Result<bool> {
+        let Inner { settings, http, home, .. } = &*self.0;
+        let home = home.as_ref().ok_or_else(|| Error::new(ErrorKind::UnsupportedOperation, "this client was made without a card"))?;
+        let card = Some(Arc::new(home.cards.find(http, settings, &home.url, true).await?.card));
+        let mut state = self.state();
+        let changed = state.card != card;
+        state.card = card;
+        Ok(changed)
+    }
+
+    pub(crate) async fn discover(settings: Settings, cards: Arc<Cards>, url: &str) -> Result<Self> {
+        let http = Http::new(&settings)?;
+        let Found { card, choices, secure } = cards.find(&http, &settings, url, false).await?;
+        let fixed = settings.versions.len() == 1;
+        let routes = choices.into_iter().map(|choice| Route::new(choice, secure, fixed));
+        // One that cannot be used at all, such as an address that is none, is as good as not there.
+        let mut routes: Vec<_> = routes.filter(|route| Transport::new(&http, &settings, route).is_ok()).collect();
+        routes.reverse();
+        let route = routes.pop().ok_or_else(|| {
+            let offered: Vec<_> =
+                card.supported_interfaces.iter().map(|one| format!("{} {}", one.protocol_binding, one.protocol_version)).collect();
+            let words = format!("the agent offers nothing that this client speaks: {}", offered.join(", "));
+            Error::new(ErrorKind::VersionNotSupported, words)
+        })?;
+        let keyed = card.capabilities.extensions.iter().any(|extension| extension.uri == extension::SEQUENCE);
+        let peer = Arc::new(Peer::new(&http, &settings, route, keyed)?);
+        let state = Mutex::new(State { peer, others: routes, settled: false, card: Some(Arc::new(card)) });
+        Ok(Self(Arc::new(Inner { settings, http, state, home: Some(Home { url: url.to_owned(), cards }) })))
+    }
+
+    pub(crate) fn with_route(settings: Settings, route: Route) -> Result<Self> {
+        let http = Http::new(&settings)?;
+        let peer = Arc::new(Peer::new(&http, &settings, route, false)?);
+        let state = Mutex::new(State { peer, others: Vec::new(), settled: true, card: None });
+        Ok(Self(Arc::new(Inner { settings, http, state, home: None })))
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    pub(crate) fn peer(&self) -> Arc<Peer> {
+        self.state().peer.clone()
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        // Nothing in here panics half-way.
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A call for an operation, as the caller and the settings want it.
+    pub(crate) fn call(&self, caller: &Caller, request: Request) -> Call {
+        let mut caller = caller.clone();
+        let sends = matches!(request, Request::SendMessage(_) | Request::StreamMessage(_));
+        if sends && caller.idempotency_key.is_none() {
+            caller.idempotency_key = Some(Uuid::now_v7().to_string());
+        }
+        let deadline = caller.deadline.map_or_else(|| Instant::now() + self.settings().timeout, Instant::from_std);
+        let spare = (TaskId::generate(), ContextId::generate());
+        Call { request, caller, deadline, retries: self.settings().retries, spare }
+    }
+
+    /// Makes a call, again and again as far as that is safe, and says who answered.
+    pub(crate) async fn perform(&self, call: &Call) -> Result<(Arc<Peer>, Answered)> {
+        let operation = call.request.operation();
+        let mut attempt = 0;
+        loop {
+            let peer = self.peer();
+            let attempted = tokio::time::timeout_at(call.deadline, Box::pin(peer.attempt(call, self.settings()))).await;
+            let failed = match attempted.unwrap_or_else(|_| Err(Failed::too_late())) {
+                Ok(answer) => {
+                    self.state().settled = true;
+                    return Ok((peer, answer));
+                }
+                Err(failed) => failed,
+            };
+            tracing::debug!(op = operation.name(), error = %failed.error, reached = ?failed.reached, attempt, "attempt failed");
+            if self.turn_to_another(&peer, &failed) {
+                continue;
+            }
+            attempt += 1;
+            let pause = failed.retry_after.unwrap_or_else(|| retry::pause(attempt));
+            let safe = retry::is_safe(operation, &failed, peer.keyed);
+            if !safe || attempt > call.retries || Instant::now() + pause >= call.deadline {
+                return Err(failed.error);
+            }
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Goes over to what else the card offers, if the agent has never answered and it may help: another
+    /// interface when this one cannot be reached, an older version when this one is not understood.
+    fn turn_to_another(&self, peer: &Arc<Peer>, failed: &Failed) -> bool {
+        let mut state = self.state();
+        if !Arc::ptr_eq(&state.peer, peer) {
+            // Somebody else has gone over meanwhile.
+            return !state.settled;
+        }
+        if state.settled {
+            return false;
+        }
+        let route = match failed.reached {
+            Reached::Nobody => state.others.pop(),
+            Reached::Answer => {
+                // Once is enough: after this, what the agent says is what it means.
+                state.settled = true;
+                let older = peer.route.choice.as_ref().and_then(|choice| choice.after(failed.error.kind()));
+                older.map(|choice| Route { version: choice.version, choice: None, ..peer.route.clone() })
+            }
+            Reached::Silence | Reached::Busy => None,
+        };
+        let other = route.and_then(|route| Peer::new(&self.0.http, self.settings(), route, peer.keyed).ok());
+        let Some(other) = other else { return false };
+        tracing::debug!(version = %other.route.version, binding = %other.route.binding, "trying another way");
+        state.peer = Arc::new(other);
+        true
+    }
+}
+
+impl Route {
+    fn new(choice: Choice, secure: bool, fixed: bool) -> Self {
+        let scheme = if secure { "https" } else { "http" };
+        let url = if choice.url.contains("://") { choice.url.clone() } else { format!("{scheme}://{}", choice.url) };
+        let tenant = choice.tenant.clone();
+        Self { version: choice.version, binding: choice.binding, url, tenant, choice: (!fixed).then_some(choice) }
+    }
+}
+
+impl Transport {
+    fn new(http: &Http, settings: &Settings, route: &Route) -> Result<Self> {
+        if route.binding != Binding::Grpc && url::Url::parse(&route.url).is_err() {
+            return Err(Error::invalid_param("url", "must be an http or https URL"));
+        }
+        Ok(match route.binding {
+            Binding::JsonRpc => Self::JsonRpc(JsonRpc::new(http.clone(), &route.url, route.version)?),
+            Binding::HttpJson => Self::Rest(Rest::new(http.clone(), &route.url, route.version)?),
+            Binding::Grpc => Self::Grpc(Box::new(Grpc::new(settings, &route.url, route.version)?)),
+            other => return Err(Error::new(ErrorKind::UnsupportedOperation, format!("{other} is not spoken here"))),
+        })
+    }
+}
+
+impl Peer {
+    fn new(http: &Http, settings: &Settings, route: Route, keyed: bool) -> Result<Self> {
+        let transport = Transport::new(http, settings, &route)?;
+        // Messages of v0.1 have no ids, so that a repeated one does not look the same to whoever gives it one.
+        let keyed = settings.idempotent.unwrap_or(keyed) && route.version != Version::V0_1;
+        Ok(Self { route, keyed, transport })
+    }
+
+    async fn attempt(&self, call: &Call, settings: &Settings) -> Result<Answered, Failed> {
+        let request = call.request_for(&self.route);
+        let headers = call.headers_for(&self.route, settings)?;
+        if !request.operation().is_streaming() {
+            return Ok(Answered::Reply(match &self.transport {
+                Transport::JsonRpc(rpc) => rpc.reply(&request, headers).await?,
+                Transport::Rest(rest) => rest.reply(&request, headers).await?,
+                Transport::Grpc(grpc) => grpc.reply(&request, headers, call.deadline).await?,
+            }));
+        }
+        let memory = self.memory(&request);
+        Ok(Answered::Source(match &self.transport {
+            Transport::JsonRpc(rpc) => rpc.events(&request, headers, memory).await?,
+            Transport::Rest(rest) => rest.events(&request, headers, memory).await?,
+            Transport::Grpc(grpc) => grpc.events(&request, headers).await?,
+        }))
+    }
+
+    /// What is known of a stream before it begins.
+    fn memory(&self, request: &Request) -> StreamMemory {
+        let mut memory = StreamMemory::new(chancery_core::Origin::new(self.route.version, self.route.binding));
+        match request {
+            Request::StreamMessage(send) => {
+                memory.task.clone_from(&send.message.task_id);
+                memory.context.clone_from(&send.message.context_id);
+            }
+            Request::Subscribe(subscribe) => memory.task = Some(subscribe.id.clone()),
+            _ => {}
+        }
+        memory
+    }
+}
+
+impl Call {
+    /// The request as it goes to this interface.
+    fn request_for(&self, route: &Route) -> Request {
+        let mut request = self.request.clone();
+        // What the card wants in every request, else what the caller wants in this one.
+        let tenants = [route.tenant.as_str(), request.tenant(), self.caller.tenant.as_str()];
+        let tenant = tenants.into_iter().find(|tenant| !tenant.is_empty()).unwrap_or_default().to_owned();
+        request.set_tenant(tenant);
+        if let (Version::V0_1, Request::SendMessage(send) | Request::StreamMessage(send)) = (route.version, &mut request) {
+            self.name_task(send);
+        }
+        request
+    }
+
+    /// Clients of v0.1 choose the ids of new tasks and conversations (CONV-SEND-004). They are chosen
+    /// once for the call: a repetition must ask for the same.
+    fn name_task(&self, send: &mut SendMessage) {
+        if send.message.task_id.is_none() {
+            send.message.task_id = Some(self.spare.0.clone());
+            send.message.context_id.get_or_insert_with(|| self.spare.1.clone());
+        }
+    }
+
+    fn headers_for(&self, route: &Route, settings: &Settings) -> Result<HeaderMap> {
+        let mut map = settings.headers.clone();
+        let mut add = |name: &'static str, value: &str| {
+            let value = HeaderValue::from_str(value).map_err(|_| Error::invalid_param(name, "holds what no header can"))?;
+            map.insert(HeaderName::from_static(name), value);
+            Ok::<_, Error>(())
+        };
+        let caller = &self.caller;
+        let mut extensions: Vec<String> = settings.extensions.iter().chain(&caller.extensions).cloned().collect();
+        if route.binding == Binding::Grpc && self.request.operation().is_streaming() {
+            extensions.push(extension::SEQUENCE.to_owned());
+        }
+        extensions.sort();
+        extensions.dedup();
+        for (name, value) in headers::client_headers(route.version, &extensions) {
+            add(name, &value)?;
+        }
+        if let Some(key) = &caller.idempotency_key {
+            add("idempotency-key", key)?;
+        }
+        if let Some(seq) = caller.resume_after.filter(|_| self.request.operation() != Operation::SendMessage) {
+            add("last-event-id", &seq.to_string())?;
+        }
+        if let Some(trace) = &caller.trace {
+            add("traceparent", &trace.parent)?;
+            if !trace.state.is_empty() {
+                add("tracestate", &trace.state)?;
+            }
+        }
+        Ok(map)
+    }
+}

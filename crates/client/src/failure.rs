@@ -1,0 +1,78 @@
+//! What went wrong with one attempt, and how far it had come: that decides whether it may be repeated.
+
+use std::time::Duration;
+
+use chancery_core::{BoxError, Error, ErrorKind};
+
+/// How far an attempt came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reached {
+    /// No connection could be made: the peer has heard nothing.
+    Nobody,
+    /// The request went out, and the connection ended before there was an answer.
+    Silence,
+    /// The peer refused for now: 429, 503, UNAVAILABLE.
+    Busy,
+    /// The peer answered; asking again gives the same.
+    Answer,
+}
+
+/// An attempt that failed.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    pub(crate) error: Error,
+    pub(crate) reached: Reached,
+    /// When the peer wants to be asked again.
+    pub(crate) retry_after: Option<Duration>,
+}
+
+impl Failed {
+    /// No connection could be made.
+    pub(crate) fn unreachable(source: impl Into<BoxError>) -> Self {
+        let error = Error::new(ErrorKind::Unavailable, "the agent could not be reached").caused_by(source);
+        Self { error, reached: Reached::Nobody, retry_after: None }
+    }
+
+    /// The connection ended too early.
+    pub(crate) fn cut(source: impl Into<BoxError>) -> Self {
+        let error = Error::new(ErrorKind::Unavailable, "the connection to the agent broke").caused_by(source);
+        Self { error, reached: Reached::Silence, retry_after: None }
+    }
+
+    /// The peer refused for now.
+    pub(crate) fn busy(error: Error, retry_after: Option<Duration>) -> Self {
+        Self { error, reached: Reached::Busy, retry_after }
+    }
+
+    /// Time is up. Whether the peer will still do what it was asked is not known.
+    pub(crate) fn too_late() -> Self {
+        Self { error: too_late(), reached: Reached::Silence, retry_after: None }
+    }
+
+    /// The answer is not what the protocol prescribes.
+    pub(crate) fn garbage(what: impl Into<String>) -> Self {
+        Error::new(ErrorKind::InvalidAgentResponse, what).into()
+    }
+
+    /// The answer could not be read, and this is what is wrong with it.
+    pub(crate) fn unread(error: Error) -> Self {
+        Error::new(ErrorKind::InvalidAgentResponse, format!("the agent's answer breaks the protocol: {error}")).caused_by(error).into()
+    }
+}
+
+/// An error of the peer, or one that no repetition cures.
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self { error, reached: Reached::Answer, retry_after: None }
+    }
+}
+
+/// Time is up.
+pub(crate) fn too_late() -> Error {
+    Error::new(ErrorKind::Timeout, "the agent did not answer in time")
+}
+
+/// Whether an error passes by itself.
+pub(crate) fn is_transient(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::RateLimited | ErrorKind::Timeout)
+}

@@ -1,0 +1,365 @@
+//! A stream that survives its connection.
+//!
+//! ```text
+//!            cut, or ended without a closing event
+//!   Live ------------------------------------------>  healing
+//!    ^                                                  |  subscribe with the last number seen: goes on there
+//!    |                                                  |  subscribe: first the task, of which the rest is shown
+//!    +--------------------------------------------------+  no task yet: the same message with the same key
+//!                                                       |
+//!   Polling  <------------------------------------------+  cannot be subscribed to: read the task until it ends
+//! ```
+//!
+//! The stream ends after an event that closes it, or with an error; never silently.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use chancery_core::{
+    Caller, Error, ErrorKind, Event, EventStream, GetTask, Reply, Request, Result, Seq, SharedEvent, Subscribe, Task, TaskId, TaskState,
+    Version,
+};
+use tokio::time::Instant;
+
+use crate::{
+    client::{Answered, Call, Client, Peer},
+    failure::{self, Failed, Reached},
+    retry,
+    seen::Seen,
+    source::{Arrived, Source},
+    unfold::unfold,
+};
+
+/// How often a stream may be taken up again without any news before its task is read instead.
+const FRUITLESS: u32 = 4;
+
+/// A stream, whatever connection it is on.
+pub(crate) struct Watch {
+    client: Client,
+    /// The call that began it.
+    call: Call,
+    peer: Arc<Peer>,
+    stage: Stage,
+    ready: VecDeque<(Seq, SharedEvent)>,
+    task: Option<TaskId>,
+    /// The number of the last event, if the agent numbers them.
+    cursor: Option<Seq>,
+    /// The number of the last event that was shown.
+    last: Seq,
+    seen: Seen,
+    end: End,
+    /// Reconnections since the last news.
+    fruitless: u32,
+}
+
+enum Stage {
+    Live(Source, Joint),
+    Polling,
+    Over,
+}
+
+/// How the events of a connection follow on those before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Joint {
+    /// By themselves.
+    Smooth,
+    /// The first has the number after this one, if the agent knows what a cursor is.
+    After(Seq),
+    /// The first is the task as it stands.
+    Snapshot,
+}
+
+/// Whether the last event closes the stream.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// No.
+    Open,
+    /// The agent waits for something that may come another way: it ends the stream, or not.
+    Maybe,
+    /// The agent waits for the next message: who sent the last one has heard everything.
+    Waiting,
+    /// Nothing more can come.
+    Over,
+}
+
+impl Watch {
+    /// Begins a stream.
+    pub(crate) async fn open(client: Client, caller: &Caller, request: Request) -> Result<EventStream> {
+        let call = client.call(caller, request);
+        let (peer, answered) = client.perform(&call).await?;
+        let Answered::Source(source) = answered else { return Err(Error::internal("a stream was asked for")) };
+        let task = match &call.request {
+            Request::Subscribe(subscribe) => Some(subscribe.id.clone()),
+            _ => None,
+        };
+        let watch = Self {
+            client,
+            call,
+            peer,
+            stage: Stage::Live(source, Joint::Smooth),
+            ready: VecDeque::new(),
+            task,
+            cursor: None,
+            last: Seq::START,
+            seen: Seen::default(),
+            end: End::Open,
+            fruitless: 0,
+        };
+        Ok(unfold(watch, |mut watch| async move {
+            let item = watch.next().await;
+            (item, watch)
+        }))
+    }
+
+    async fn next(&mut self) -> Option<Result<(Seq, SharedEvent)>> {
+        loop {
+            if let Some(item) = self.ready.pop_front() {
+                return Some(Ok(item));
+            }
+            let deadline = self.call.caller.deadline.map(Instant::from_std);
+            let step = async {
+                match &self.stage {
+                    Stage::Live(..) => self.read().await,
+                    Stage::Polling => self.poll().await,
+                    Stage::Over => Ok(()),
+                }
+            };
+            let step = match deadline {
+                Some(deadline) => tokio::time::timeout_at(deadline, Box::pin(step)).await.unwrap_or_else(|_| Err(failure::too_late())),
+                None => step.await,
+            };
+            if let Err(error) = step {
+                self.stage = Stage::Over;
+                return Some(Err(error));
+            }
+            if self.ready.is_empty() && matches!(self.stage, Stage::Over) {
+                return None;
+            }
+        }
+    }
+
+    /// Takes the next element from the connection, or does something about there being none.
+    async fn read(&mut self) -> Result<()> {
+        let Stage::Live(source, joint) = &mut self.stage else { return Ok(()) };
+        let joint = *joint;
+        match source.next().await {
+            Ok(Some(arrived)) => {
+                let said_last = source.said_last();
+                if let Stage::Live(_, joint) = &mut self.stage {
+                    *joint = Joint::Smooth;
+                }
+                self.take(arrived, joint);
+                self.end_if(said_last);
+                Ok(())
+            }
+            // Whoever waits for the client may hang up.
+            Ok(None) if self.end != End::Open => {
+                self.stage = Stage::Over;
+                Ok(())
+            }
+            Ok(None) => self.heal(Failed::cut("the stream ended before its task")).await,
+            // The stream was at its end anyway.
+            Err(failed) if failed.reached != Reached::Answer && self.has_heard_everything() => {
+                self.stage = Stage::Over;
+                Ok(())
+            }
+            Err(failed) if failed.reached == Reached::Answer && !failure::is_transient(&failed.error) => Err(failed.error),
+            Err(failed) => self.heal(failed).await,
+        }
+    }
+
+    fn take(&mut self, arrived: Arrived, joint: Joint) {
+        self.fruitless = 0;
+        let continues = match joint {
+            Joint::Smooth => true,
+            Joint::After(last) => arrived.seq == Some(last.next()),
+            Joint::Snapshot => false,
+        };
+        if continues {
+            self.cursor = arrived.seq;
+            for event in arrived.events {
+                let seq = arrived.seq.unwrap_or_else(|| self.last.next());
+                self.show(seq, event);
+            }
+            return;
+        }
+        match arrived.events.into_iter().next() {
+            Some(Event::Task(task)) => {
+                self.catch_up(&task);
+                self.cursor = arrived.seq;
+            }
+            // Neither a continuation nor a snapshot: what happened in between can only be read.
+            _ => self.stage = Stage::Polling,
+        }
+    }
+
+    /// Shows what is new in a task.
+    fn catch_up(&mut self, task: &Task) {
+        for event in self.seen.since(task) {
+            self.show(self.last.next(), event);
+        }
+        self.note_state(Some(task.status.state));
+    }
+
+    fn show(&mut self, seq: Seq, mut event: Event) {
+        self.seen.note(&event);
+        if let Some(task) = event.task_id().filter(|id| !id.is_empty()) {
+            self.task.get_or_insert_with(|| task.clone());
+        }
+        if matches!(event, Event::Message(_)) {
+            self.end = End::Over;
+        }
+        self.note_state(event.state());
+        if let Event::Task(task) = &mut event {
+            crate::operations::trim(task, &self.call.request, self.peer.route.version);
+        }
+        self.last = seq;
+        self.ready.push_back((seq, event.into()));
+    }
+
+    fn note_state(&mut self, state: Option<TaskState>) {
+        self.end = match state {
+            Some(state) if state.is_terminal() => End::Over,
+            Some(state) if state.ends_stream() => End::Waiting,
+            Some(state) if state.is_interrupted() => End::Maybe,
+            Some(_) => End::Open,
+            None => self.end,
+        };
+    }
+
+    fn has_heard_everything(&self) -> bool {
+        let sent = matches!(self.call.request, Request::StreamMessage(_));
+        self.end == End::Over || self.end == End::Waiting && sent
+    }
+
+    /// Ends the stream when nothing more can come, even if the agent leaves the connection open.
+    fn end_if(&mut self, said_last: bool) {
+        // v0.1 shows a finished task in pieces, and says which is the last.
+        let in_pieces = self.peer.route.version == Version::V0_1;
+        if said_last || self.end == End::Over && !in_pieces && matches!(self.stage, Stage::Live(..)) {
+            self.stage = Stage::Over;
+        }
+    }
+
+    /// Takes the stream up again on a new connection.
+    async fn heal(&mut self, cut: Failed) -> Result<()> {
+        let until = self.until();
+        let mut pause = match &self.stage {
+            Stage::Live(source, _) => source.retry(),
+            _ => None,
+        };
+        tracing::debug!(error = %cut.error, task = self.task.as_ref().map(TaskId::as_str), last = %self.last, "stream cut");
+        let mut reason = cut.error;
+        let mut attempt = self.fruitless;
+        self.fruitless += 1;
+        if self.task.is_some() && (self.fruitless > FRUITLESS || !self.can_subscribe()) {
+            self.stage = Stage::Polling;
+            return Ok(());
+        }
+        loop {
+            let Some((call, joint)) = self.resumption(until).filter(|_| self.fruitless <= FRUITLESS) else { return Err(lost(reason)) };
+            let wait = pause.take().unwrap_or_else(|| if attempt == 0 { Duration::ZERO } else { retry::pause(attempt) });
+            attempt += 1;
+            if Instant::now() + wait >= until {
+                return Err(broken(reason));
+            }
+            tokio::time::sleep(wait).await;
+            match self.client.perform(&call).await {
+                Ok((peer, Answered::Source(source))) => {
+                    self.peer = peer;
+                    self.stage = Stage::Live(source, joint);
+                    return Ok(());
+                }
+                Ok(_) => return Err(Error::internal("a stream was asked for")),
+                Err(error) if failure::is_transient(&error) => reason = error,
+                Err(error) if self.task.is_some() && cannot_subscribe(&error) => {
+                    self.stage = Stage::Polling;
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Peers of v0.1 show who subscribes again only what happens from then on.
+    fn can_subscribe(&self) -> bool {
+        self.peer.route.version != Version::V0_1
+    }
+
+    /// The call that goes on with the stream; `None` when there is none.
+    fn resumption(&self, until: Instant) -> Option<(Call, Joint)> {
+        let (request, after, joint) = match (&self.task, self.cursor) {
+            (Some(task), Some(cursor)) => (Request::Subscribe(Subscribe::new(task.clone())), Some(cursor), Joint::After(cursor)),
+            (Some(task), None) => (Request::Subscribe(Subscribe::new(task.clone())), None, Joint::Snapshot),
+            (None, _) if self.peer.keyed => (self.call.request.clone(), self.call.caller.resume_after, Joint::Smooth),
+            (None, _) => return None,
+        };
+        Some((self.later(request, after, until), joint))
+    }
+
+    /// A call on behalf of the same caller.
+    fn later(&self, mut request: Request, after: Option<Seq>, until: Instant) -> Call {
+        request.set_tenant(self.call.request.tenant());
+        let mut call = self.call.clone();
+        if !matches!(request, Request::StreamMessage(_)) {
+            call.caller.idempotency_key = None;
+        }
+        call.caller.resume_after = after;
+        // Each try may take as long as any call, and is repeated here.
+        call.deadline = until.min(Instant::now() + self.client.settings().timeout);
+        call.retries = 0;
+        call.request = request;
+        call
+    }
+
+    fn until(&self) -> Instant {
+        let patience = Instant::now() + self.client.settings().patience;
+        self.call.caller.deadline.map_or(patience, |deadline| patience.min(Instant::from_std(deadline)))
+    }
+
+    /// Reads the task again and again until it ends.
+    async fn poll(&mut self) -> Result<()> {
+        let Some(id) = self.task.clone() else { return Err(Error::internal("a task that is unknown cannot be read")) };
+        if self.end != End::Open {
+            self.stage = Stage::Over;
+            return Ok(());
+        }
+        let until = self.until();
+        let mut attempt = 0;
+        let task = loop {
+            let call = self.later(Request::GetTask(GetTask::new(id.clone())), None, until);
+            let error = match self.client.perform(&call).await {
+                Ok((_, Answered::Reply(Reply::Task(task)))) => break task,
+                Ok(_) => return Err(Error::internal("a task was asked for")),
+                Err(error) if failure::is_transient(&error) => error,
+                Err(error) => return Err(error),
+            };
+            attempt += 1;
+            let wait = retry::pause(attempt);
+            if Instant::now() + wait >= until {
+                return Err(broken(error));
+            }
+            tokio::time::sleep(wait).await;
+        };
+        self.catch_up(&task);
+        if self.end == End::Open && self.ready.is_empty() {
+            self.fruitless += 1;
+            tokio::time::sleep(retry::pause(self.fruitless)).await;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a peer says that there is nothing to subscribe to: because the task is over, or because it
+/// has no such call.
+fn cannot_subscribe(error: &Error) -> bool {
+    use ErrorKind::{InvalidParams, InvalidRequest, MethodNotFound, TaskNotFound, UnsupportedOperation};
+    matches!(error.kind(), UnsupportedOperation | TaskNotFound | MethodNotFound | InvalidParams | InvalidRequest)
+}
+
+fn broken(reason: Error) -> Error {
+    Error::new(ErrorKind::Unavailable, "the stream was cut and could not be taken up again").caused_by(reason)
+}
+
+fn lost(reason: Error) -> Error {
+    Error::new(ErrorKind::Unavailable, "the stream was cut before the agent named its task").caused_by(reason)
+}
