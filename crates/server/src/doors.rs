@@ -59,6 +59,7 @@ pub(crate) struct Hosted {
     /// Where it is: empty, or `/` and a name.
     pub(crate) path: String,
     pub(crate) operations: Arc<dyn Operations>,
+    pub(crate) card: Card,
     pub(crate) cards: CardFiles,
     /// The extensions that it knows.
     pub(crate) extensions: Vec<String>,
@@ -74,6 +75,7 @@ impl Hosted {
             key: key.to_owned(),
             path: path.to_owned(),
             operations,
+            card: card.clone(),
             cards: CardFiles::new(card, key, since)?,
             extensions,
             versions: crate::server::VERSIONS.to_vec(),
@@ -86,7 +88,8 @@ impl Doors {
     pub(crate) fn new(mut agents: Vec<Hosted>, limits: Limits, cors: Cors, jwks: Option<Bytes>, closing: CancellationToken) -> Self {
         agents.sort_by_key(|agent| std::cmp::Reverse(agent.path.len()));
         let gate = Gate::new(limits.clone());
-        let inner = Inner { agents, limits, gate, meter: Meter::default(), cors, jwks, closing, grpc: grpc::Services::new() };
+        let grpc = grpc::Services::new(closing.clone());
+        let inner = Inner { agents, limits, gate, meter: Meter::default(), cors, jwks, closing, grpc };
         Self { inner: Arc::new(inner) }
     }
 
@@ -101,6 +104,7 @@ impl Doors {
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError> + Send,
     {
+        let is_grpc = grpc::is_grpc(request.headers());
         let mut handling = std::pin::pin!(self.inner.handle(request, peer));
         let guarded = std::future::poll_fn(|cx| {
             // Nothing that a panic may have left half done outlives this request.
@@ -111,7 +115,10 @@ impl Doors {
         });
         guarded.await.unwrap_or_else(|| {
             tracing::error!("a request made the server panic");
-            rest::refusal(&Error::internal("panic"), StatusCode::INTERNAL_SERVER_ERROR)
+            match is_grpc {
+                true => grpc::panicked(),
+                false => rest::refusal(&Error::internal("panic"), StatusCode::INTERNAL_SERVER_ERROR),
+            }
         })
     }
 }
@@ -140,7 +147,7 @@ impl Inner {
             (&Method::OPTIONS, form) => return self.cors.preflight(&head.headers, form.is_some()),
             (&Method::GET | &Method::HEAD, Some(form)) => return agent.cards.answer(form, &head.headers),
             (&Method::POST, Some(CardForm::Merged)) if below.len() <= 1 => {
-                let visit = Visit { doors: self, agent, head: &head, peer };
+                let visit = Visit { doors: self, agent, head: &head, peer, deadline: None };
                 match visit.read(body).await {
                     Ok(body) => jsonrpc::answer(&visit, &body).await,
                     Err(refusal) => jsonrpc::refused(&visit, &refusal),
@@ -151,7 +158,7 @@ impl Inner {
                 not_allowed(if below.len() <= 1 { "GET, HEAD, POST, OPTIONS" } else { "GET, HEAD, OPTIONS" })
             }
             (_, None) => {
-                let visit = Visit { doors: self, agent, head: &head, peer };
+                let visit = Visit { doors: self, agent, head: &head, peer, deadline: None };
                 rest::answer(&visit, &below, body).await
             }
         };

@@ -1,20 +1,43 @@
 //! gRPC: both services of A2A, reflection and health, on the port of everything else.
+//!
+//! ```text
+//! request --> answer --+-- /grpc.health…, /grpc.reflection… -----> beside.rs
+//!                      `-- frame.rs: one message out of the body
+//!                          codec.rs: protobuf of either service <-> core
+//!                          the agent that the tenant names, and its answer
+//!                          stream.rs: events that go on
+//! ```
 
-use std::net::IpAddr;
+mod beside;
+mod codec;
+mod frame;
+mod status;
+mod stream;
 
-use chancery_core::{BoxError, Bytes};
-use http::{HeaderMap, Request, Response, header::CONTENT_TYPE};
+use std::{convert::Infallible, net::IpAddr, time::Duration};
 
-use crate::{body::Body, doors::Inner};
+use chancery_core::{
+    Answer, Binding, BoxError, Bytes, Card, Error, ErrorKind, Operation, Origin, Reply, Request as Asked, Result, SendReply, Version,
+    extension,
+};
+use chancery_wire::{headers, methods, version};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header::CONTENT_TYPE, request::Parts};
+use http_body_util::{BodyExt, Full};
+use tokio::time::Instant;
+use tonic::Code;
 
-/// What answers gRPC beside the agents.
-pub(crate) struct Services {}
+pub(crate) use self::beside::Services;
+use self::{status::Refused, stream::EventFrames};
+use crate::{
+    body::Body,
+    call,
+    doors::{Hosted, Inner},
+    visit::{self, Visit},
+};
 
-impl Services {
-    pub(crate) fn new() -> Self {
-        Self {}
-    }
-}
+const VERSION: HeaderName = HeaderName::from_static(headers::VERSION);
+const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
+const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
 
 /// Whether a request is gRPC, by its content type.
 pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
@@ -27,6 +50,233 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError> + Send,
 {
-    let _ = (doors, request, peer);
-    tonic::Status::unimplemented("unknown service").into_http().map(Body::grpc)
+    let (head, body) = request.into_parts();
+    let path = head.uri.path();
+    let version = if path.starts_with("/a2a.v1.") { Version::V0_3 } else { Version::V1_0 };
+    let refused = |refused: &Refused| {
+        doors.meter.refused();
+        refused.response(version)
+    };
+    if let Err(error) = demand_protobuf(&head) {
+        return refused(&error.into());
+    }
+    if let Some(service) = doors.grpc.find(path) {
+        let request = Request::from_parts(head, tonic::body::Body::new(body));
+        return match beside::answer(doors, service, request, peer).await {
+            Ok(response) => response,
+            Err(error) => refused(&error.into()),
+        };
+    }
+    let Some((version, operation)) = methods::grpc_method(path) else {
+        return refused(&Error::new(ErrorKind::MethodNotFound, "There is no such service or method here").into());
+    };
+    let call = match Call::new(doors, &head, peer, version, operation) {
+        Ok(call) => call,
+        Err(error) => return refused(&error.into()),
+    };
+    match call.read(body).await {
+        Ok((agent, request)) => call.run(agent, request).await,
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+/// What a client is told when its request made the server panic.
+pub(crate) fn panicked() -> Response<Body> {
+    Refused::from(Error::internal("panic")).response(Version::V1_0)
+}
+
+/// One call of an A2A method.
+struct Call<'a> {
+    doors: &'a Inner,
+    head: &'a Parts,
+    peer: Option<IpAddr>,
+    version: Version,
+    operation: Operation,
+    deadline: Option<Instant>,
+}
+
+impl<'a> Call<'a> {
+    fn new(doors: &'a Inner, head: &'a Parts, peer: Option<IpAddr>, version: Version, operation: Operation) -> Result<Self> {
+        demand_version(&head.headers, version)?;
+        // A time that no clock reaches is no limit.
+        let deadline = timeout(&head.headers)?.and_then(|time| Instant::now().checked_add(time));
+        Ok(Self { doors, head, peer, version, operation, deadline })
+    }
+
+    /// What is asked, and of whom.
+    async fn read<B>(&self, body: B) -> Result<(&'a Hosted, Asked), Refused>
+    where
+        B: http_body::Body<Data = Bytes>,
+        B::Error: Into<BoxError>,
+    {
+        let limits = &self.doors.limits;
+        let reading = visit::read(limits, limits.body + frame::PREFIX, &self.head.headers, body);
+        let body = visit::in_time(self.deadline, async { Ok(reading.await) }).await?.map_err(Refused::from)?;
+        let message = frame::message(&self.head.headers, body, limits.body)?;
+        let mut request = codec::request(self.version, self.operation, message)?;
+        let agent = self.agent(&request)?;
+        if self.doors.agents.len() > 1 {
+            // It has said which agent is meant, and means nothing more to that one.
+            request.set_tenant("");
+        }
+        codec::check(self.version, &request, &limits.message)?;
+        if let Some(seen) = request.origin() {
+            request.set_origin(Origin::new(self.version, Binding::Grpc).file_bytes(seen.file_bytes));
+        }
+        Ok((agent, request))
+    }
+
+    /// The agent that a request is for: the only one, or the one that its tenant names.
+    fn agent(&self, request: &Asked) -> Result<&'a Hosted> {
+        let agents = self.doors.agents.as_slice();
+        if let [agent] = agents {
+            return Ok(agent);
+        }
+        let tenant = request.tenant();
+        let named = |agent: &&Hosted| if tenant.is_empty() { agent.path.is_empty() } else { agent.key == tenant };
+        agents.iter().find(named).ok_or_else(|| match self.version {
+            Version::V1_0 => Error::invalid_param("tenant", "must name an agent of this server; the agent's card tells its tenant"),
+            _ => {
+                let words = "This server has several agents, and A2A 0.3 over gRPC cannot name one; use version 1.0 or another binding";
+                Error::new(ErrorKind::InvalidRequest, words)
+            }
+        })
+    }
+
+    async fn run(&self, agent: &Hosted, request: Asked) -> Response<Body> {
+        let visit = Visit { doors: self.doors, agent, head: self.head, peer: self.peer, deadline: self.deadline };
+        if let Err(error) = visit.demand_served(self.version, Binding::Grpc) {
+            self.doors.meter.refused();
+            return Refused::from(error).response(self.version);
+        }
+        let file_bytes = request.origin().map(|origin| origin.file_bytes).unwrap_or_default();
+        let done = visit.run(self.version, Binding::Grpc, request).await;
+        let mut told = HeaderMap::new();
+        visit.answer_headers(&done.caller, &mut told);
+        let answer = match done.answer {
+            Ok(Answer::Stream(events)) => match done.pass {
+                Some(pass) => {
+                    let numbered = done.caller.has_extension(extension::SEQUENCE);
+                    let encoder = codec::EventEncoder::new(self.version, file_bytes, numbered);
+                    let closing = self.doors.closing.clone().cancelled_owned();
+                    let events = EventFrames::new(events, encoder, told.clone(), self.deadline, closing, pass);
+                    return success(told, tonic::body::Body::new(events));
+                }
+                None => Err(Error::internal("a stream without a pass")),
+            },
+            Ok(Answer::Reply(reply)) => Ok(reply),
+            Err(error) => self.public_card(&agent.card, error),
+        };
+        match answer.and_then(|reply| codec::reply(self.version, self.addressed(agent, reply), file_bytes)) {
+            Ok(message) => success(told.clone(), single(message, told)),
+            Err(error) => {
+                let mut response = Refused::from(error).response(self.version);
+                response.headers_mut().extend(told);
+                response
+            }
+        }
+    }
+
+    /// V03-GRPC-007: who gets no extended card gets the public one.
+    fn public_card(&self, card: &Card, error: Error) -> Result<Reply> {
+        let none = matches!(
+            error.kind(),
+            ErrorKind::UnsupportedOperation | ErrorKind::ExtendedAgentCardNotConfigured | ErrorKind::Unauthenticated
+        );
+        let wanted = self.version == Version::V0_3 && self.operation == Operation::GetExtendedCard;
+        if none && wanted { Ok(Reply::Card(Box::new(card.clone()))) } else { Err(error) }
+    }
+
+    /// A webhook's config with the tenant by which its agent is found, as the client knows it.
+    fn addressed(&self, agent: &Hosted, mut reply: Reply) -> Reply {
+        if self.doors.agents.len() > 1 {
+            let tenant = agent.path.trim_start_matches('/');
+            match &mut reply {
+                Reply::PushConfig(config) => tenant.clone_into(&mut config.tenant),
+                Reply::PushConfigs(page) => page.configs.iter_mut().for_each(|config| tenant.clone_into(&mut config.tenant)),
+                Reply::Sent(SendReply::Task(_) | SendReply::Message(_)) | Reply::Task(_) | Reply::Tasks(_) => {}
+                Reply::Deleted | Reply::Card(_) => {}
+            }
+        }
+        reply
+    }
+}
+
+/// Whether the request is what gRPC carries here: protobuf, posted.
+fn demand_protobuf(head: &Parts) -> Result<()> {
+    if head.method != Method::POST {
+        return Err(Error::new(ErrorKind::MethodNotFound, "gRPC calls are made with POST"));
+    }
+    let said = call::text(&head.headers, &CONTENT_TYPE).unwrap_or_default();
+    let media_type = said.split(';').next().unwrap_or_default().trim();
+    match media_type {
+        "application/grpc" | "application/grpc+proto" => Ok(()),
+        _ => {
+            let words = "gRPC here is application/grpc or application/grpc+proto";
+            Err(Error::new(ErrorKind::ContentTypeNotSupported, words).with("mediaType", media_type))
+        }
+    }
+}
+
+/// Whether the version that a request names, if any, is one of the service's.
+fn demand_version(headers: &HeaderMap, version: Version) -> Result<()> {
+    // A value that is no text names no version.
+    let said = headers.get(&VERSION).map(|value| value.to_str().unwrap_or("?"));
+    let supported = match (version, version::Asked::parse(said)) {
+        (_, version::Asked::Nothing) => return Ok(()),
+        (_, version::Asked::For(named)) if named == version => return Ok(()),
+        // V02-GRPC-001: clients of v0.2 speak the service of v0.3.
+        (Version::V0_3, version::Asked::For(Version::V0_2)) => return Ok(()),
+        (Version::V0_3, _) => "0.3, 0.2",
+        _ => version.as_str(),
+    };
+    let said = said.unwrap_or_default();
+    let words = format!("A2A version {said} is not supported by this service; supported: {supported}");
+    Err(Error::new(ErrorKind::VersionNotSupported, words).with("requestedVersion", said).with("supportedVersions", supported))
+}
+
+/// How long the client waits, by `grpc-timeout`: up to eight digits and a unit.
+fn timeout(headers: &HeaderMap) -> Result<Option<Duration>> {
+    let Some(value) = headers.get(&TIMEOUT) else { return Ok(None) };
+    let time = || {
+        let (digits, unit) = value.to_str().ok()?.split_at_checked(value.len().checked_sub(1)?)?;
+        let known = (1..=8).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let number: u64 = known.then(|| digits.parse().ok())??;
+        Some(match unit {
+            "H" => Duration::from_secs(number * 3_600),
+            "M" => Duration::from_secs(number * 60),
+            "S" => Duration::from_secs(number),
+            "m" => Duration::from_millis(number),
+            "u" => Duration::from_micros(number),
+            "n" => Duration::from_nanos(number),
+            _ => return None,
+        })
+    };
+    let words = "must be one to eight digits and one of the units H, M, S, m, u, n";
+    time().map(Some).ok_or_else(|| Error::invalid_param("grpc-timeout", words))
+}
+
+/// An answer of one message; `told` is said again at the end, where some clients look for it.
+fn single(message: Bytes, told: HeaderMap) -> tonic::body::Body {
+    let mut trailers = told;
+    status::ok(&mut trailers);
+    tonic::body::Body::new(Full::new(message).with_trailers(std::future::ready(Some(Ok::<_, Infallible>(trailers)))))
+}
+
+fn success(told: HeaderMap, body: tonic::body::Body) -> Response<Body> {
+    let mut response = Response::new(Body::grpc(body));
+    *response.headers_mut() = told;
+    response.headers_mut().insert(CONTENT_TYPE, GRPC);
+    response
+}
+
+/// A refusal of something that came before the message was looked at.
+impl From<visit::Refusal> for Refused {
+    fn from(refusal: visit::Refusal) -> Self {
+        match refusal.status {
+            http::StatusCode::PAYLOAD_TOO_LARGE => Self::coded(Code::ResourceExhausted, refusal.error),
+            http::StatusCode::REQUEST_TIMEOUT => Self::coded(Code::DeadlineExceeded, refusal.error),
+            _ => refusal.error.into(),
+        }
+    }
 }

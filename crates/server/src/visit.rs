@@ -18,7 +18,7 @@ use tracing::Instrument as _;
 use crate::{
     call,
     doors::{Hosted, Inner},
-    limit::StreamPass,
+    limit::{Limits, StreamPass},
 };
 
 const VERSION: HeaderName = HeaderName::from_static(headers::VERSION);
@@ -31,6 +31,8 @@ pub(crate) struct Visit<'a> {
     pub(crate) agent: &'a Hosted,
     pub(crate) head: &'a Parts,
     pub(crate) peer: Option<IpAddr>,
+    /// When the caller stops waiting.
+    pub(crate) deadline: Option<tokio::time::Instant>,
 }
 
 /// A request that was refused before anybody looked at what it asks.
@@ -65,23 +67,8 @@ impl Visit<'_> {
         B: http_body::Body<Data = Bytes>,
         B::Error: Into<BoxError>,
     {
-        let limit = self.doors.limits.body;
-        let announced = call::text(&self.head.headers, &CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
-        if announced.is_some_and(|length| length > limit) {
-            return Err(too_large(limit));
-        }
-        match tokio::time::timeout(self.doors.limits.body_time, Limited::new(body, limit).collect()).await {
-            Ok(Ok(body)) => Ok(body.to_bytes()),
-            Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_large(limit)),
-            Ok(Err(error)) => Err(Refusal {
-                status: StatusCode::BAD_REQUEST,
-                error: Error::new(ErrorKind::InvalidRequest, "The body could not be read").caused_by(error),
-            }),
-            Err(_) => {
-                let error = Error::new(ErrorKind::InvalidRequest, "The body took too long to come");
-                Err(Refusal { status: StatusCode::REQUEST_TIMEOUT, error })
-            }
-        }
+        let limits = &self.doors.limits;
+        read(limits, limits.body, &self.head.headers, body).await
     }
 
     /// Whether the body is JSON by its content type. Clients that do not say are believed.
@@ -140,7 +127,10 @@ impl Visit<'_> {
             Ok((request, stream))
         });
         let (answer, pass) = match admitted {
-            Ok((_request, pass)) => (call::answer(&*self.agent.operations, &mut caller, request).await, pass),
+            Ok((_request, pass)) => {
+                caller.deadline = self.deadline.map(tokio::time::Instant::into_std);
+                (in_time(self.deadline, call::answer(&*self.agent.operations, &mut caller, request)).await, pass)
+            }
             Err(error) => (Err(error), None),
         };
         Done { answer, caller, pass }
@@ -195,6 +185,40 @@ impl Visit<'_> {
 pub(crate) fn error_headers(kind: ErrorKind, answer: &mut HeaderMap) {
     if matches!(kind, ErrorKind::RateLimited | ErrorKind::Unavailable) {
         answer.insert(RETRY_AFTER, COME_BACK);
+    }
+}
+
+/// Reads a body of at most `limit` bytes.
+pub(crate) async fn read<B>(limits: &Limits, limit: usize, headers: &HeaderMap, body: B) -> Result<Bytes, Refusal>
+where
+    B: http_body::Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    let announced = call::text(headers, &CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > limit) {
+        return Err(too_large(limit));
+    }
+    match tokio::time::timeout(limits.body_time, Limited::new(body, limit).collect()).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_large(limit)),
+        Ok(Err(error)) => Err(Refusal {
+            status: StatusCode::BAD_REQUEST,
+            error: Error::new(ErrorKind::InvalidRequest, "The body could not be read").caused_by(error),
+        }),
+        Err(_) => {
+            let error = Error::new(ErrorKind::InvalidRequest, "The body took too long to come");
+            Err(Refusal { status: StatusCode::REQUEST_TIMEOUT, error })
+        }
+    }
+}
+
+/// Waits for an answer until the caller stops waiting. What was begun goes on.
+pub(crate) async fn in_time<T>(deadline: Option<tokio::time::Instant>, answer: impl Future<Output = Result<T>>) -> Result<T> {
+    match deadline {
+        Some(deadline) => tokio::time::timeout_at(deadline, answer)
+            .await
+            .unwrap_or_else(|_| Err(Error::new(ErrorKind::Timeout, "The deadline passed; what was begun goes on"))),
+        None => answer.await,
     }
 }
 
