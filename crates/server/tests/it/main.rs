@@ -8,5 +8,6 @@
     reason = "a test fails by panicking and says why"
 )]
 
+mod address;
 mod guard;
 mod webhook;
