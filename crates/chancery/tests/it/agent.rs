@@ -4,12 +4,12 @@ use chancery::{Artifact, Card, Failure, Outcome, Part, Turn};
 use serde_json::json;
 
 /// The agent's card.
-pub fn card() -> Card {
+pub(crate) fn card() -> Card {
     Card::new("Clerk", "Does what the first word says").skill("obey", "Does what it is told").takes(["*/*"]).gives(["*/*"])
 }
 
 /// Does what the first word says; anything else is answered with an artifact.
-pub async fn clerk(turn: Turn) -> Result<Outcome, Failure> {
+pub(crate) async fn clerk(turn: Turn) -> Result<Outcome, Failure> {
     let (verb, rest) = turn.text().split_once(' ').unwrap_or((turn.text(), ""));
     match verb {
         // A direct message, without a task.
@@ -41,6 +41,12 @@ pub async fn clerk(turn: Turn) -> Result<Outcome, Failure> {
             let mut artifact = Artifact::new("text").named("mixed");
             artifact.parts.push(Part::data(json!({"berth": 7})));
             artifact.parts.push(Part::raw(vec![0_u8, 159, 146, 150]).media_type("application/octet-stream").filename("seal.bin"));
+            Ok(Outcome::artifact(artifact))
+        }
+        // What came with the verb, as it came.
+        "back" => {
+            let mut artifact = Artifact::new("").named("back");
+            artifact.parts = turn.message().parts[1..].to_vec();
             Ok(Outcome::artifact(artifact))
         }
         _ => Ok(Outcome::artifact(Artifact::new(turn.text()).named("echo"))),
