@@ -385,8 +385,9 @@ fn describe(card: &mut Card, place: &Where<'_>, versions: &[Version], bindings: 
     for version in versions {
         for binding in bindings {
             let url = match (version, binding) {
+                // The clients of both versions hand this to their gRPC library, which knows no `http://`.
                 (Version::V1_0, Binding::Grpc) => host.to_owned(),
-                (Version::V0_3, Binding::Grpc) if !place.several => (*base).to_owned(),
+                (Version::V0_3, Binding::Grpc) if !place.several => host.to_owned(),
                 (Version::V1_0 | Version::V0_3, Binding::JsonRpc | Binding::HttpJson) => format!("{base}{path}"),
                 (Version::V0_2 | Version::V0_1, Binding::JsonRpc) if !versions.contains(&Version::V0_3) => format!("{base}{path}"),
                 // Older readers find what they need beside the list; v0.3 over gRPC cannot name an agent.

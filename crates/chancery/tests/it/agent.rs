@@ -43,6 +43,12 @@ pub(crate) async fn clerk(turn: Turn) -> Result<Outcome, Failure> {
             artifact.parts.push(Part::raw(vec![0_u8, 159, 146, 150]).media_type("application/octet-stream").filename("seal.bin"));
             Ok(Outcome::artifact(artifact))
         }
+        // What came with the verb, as it came.
+        "back" => {
+            let mut artifact = Artifact::new("").named("back");
+            artifact.parts = turn.message().parts[1..].to_vec();
+            Ok(Outcome::artifact(artifact))
+        }
         _ => Ok(Outcome::artifact(Artifact::new(turn.text()).named("echo"))),
     }
 }

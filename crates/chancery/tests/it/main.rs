@@ -3,3 +3,4 @@
 
 #[allow(dead_code, reason = "each theme uses a part of it")]
 mod agent;
+mod sdk;

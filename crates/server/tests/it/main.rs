@@ -8,6 +8,7 @@
     reason = "a test fails by panicking and says why"
 )]
 
+mod address;
 mod grpc;
 mod guard;
 mod webhook;

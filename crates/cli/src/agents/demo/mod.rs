@@ -12,8 +12,6 @@ use chancery_core::{Artifact, Content, Message, Part, Role};
 use chancery_engine::{Failure, Outcome, Turn};
 use serde_json::{Value, json};
 
-#[cfg(test)]
-pub(crate) use self::cards::{VARIANTS, Variant};
 pub(crate) use self::{cards::agents, stage::Stage};
 use crate::config::duration;
 
