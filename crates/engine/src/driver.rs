@@ -491,9 +491,16 @@ impl Driver {
     fn start_turn(&mut self, opening: Opening) {
         let Opening { message, caller, metadata, accepted_output_modes } = opening;
         let Journal { engine, live, context, .. } = &self.journal;
-        let (mut history, artifacts) = live.read(|task| (task.history.clone(), task.artifacts.clone()));
+        let (mut history, artifacts) = live.read(|task| {
+            // What the agent said last becomes history with the next event; this turn is after it.
+            let history = task.history.iter().chain(&task.status.message).cloned().collect::<Vec<_>>();
+            (history, task.artifacts.clone())
+        });
         // A message that is committed already, for the turn waited or is run again, is still this turn's own.
-        history.retain(|known| known.message_id != message.message_id);
+        // Its id alone does not tell: there are clients that use one id for everything.
+        if let Some(own) = history.iter().rposition(|known| *known == message) {
+            history.remove(own);
+        }
         let turn = Turn::new(Shared {
             message,
             task: live.id.clone(),

@@ -431,7 +431,15 @@ async fn begun(live: &Live, work: Working, mut answered: oneshot::Receiver<Resul
 
 /// The same request gives the same digest, in every release: it outlives the process (FNV-1a).
 fn digest(request: &SendMessage) -> u64 {
-    let bytes = serde_json::to_vec(request).unwrap_or_default();
+    let bytes = if request.create_missing {
+        // Clients that name their tasks do not name their messages: that id is new with every request.
+        let mut unnamed = request.clone();
+        unnamed.message.message_id = Default::default();
+        serde_json::to_vec(&unnamed)
+    } else {
+        serde_json::to_vec(request)
+    };
+    let bytes = bytes.unwrap_or_default();
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 

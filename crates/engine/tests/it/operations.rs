@@ -453,3 +453,15 @@ async fn an_agent_that_takes_its_time_gets_a_task_so_that_the_work_outlives_the_
     let task = reply.task().expect("a task");
     assert_eq!((task.state(), task.status.message.as_ref().unwrap().text()), (TaskState::Completed, "hm".to_owned()));
 }
+
+/// Clients are known that give every message the same id; what they said before is still history.
+#[tokio::test]
+async fn a_message_id_that_was_used_before_hides_nothing() {
+    let engine = engine();
+    let asked = send(&engine, "ask Which quay?").await;
+    let id = asked.history[0].message_id.clone();
+    let next = Message::user("history").id(id).to_task(asked.id.clone());
+    let SendReply::Task(task) = engine.send_message(&anyone(), SendMessage::new(next)).await.unwrap() else { panic!("a message") };
+    // The client's first message and the agent's question.
+    assert_eq!(task.status.message.unwrap().text(), "2");
+}

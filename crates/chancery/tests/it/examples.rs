@@ -1,0 +1,110 @@
+//! The examples, as their readers run them: each is started and asked something.
+
+use std::{
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+/// An example at work, in a folder of its own. All of them want the same port, so there is one at a time.
+struct Example {
+    child: Child,
+    folder: PathBuf,
+}
+
+impl Example {
+    async fn start(name: &str) -> Self {
+        // Test binaries are in target/PROFILE/deps, examples in target/PROFILE/examples.
+        let binary = std::env::current_exe().unwrap().parent().unwrap().parent().unwrap().join("examples").join(name);
+        if !binary.exists() {
+            // `cargo test --test it` does not build them.
+            let built = Command::new(env!("CARGO")).args(["build", "--package", "chancery", "--examples"]).status().unwrap();
+            assert!(built.success(), "the examples do not build");
+        }
+        let folder = std::env::temp_dir().join(format!("chancery-example-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut command = Command::new(&binary);
+        let child =
+            command.current_dir(&folder).stdout(Stdio::null()).spawn().unwrap_or_else(|error| panic!("{}: {error}", binary.display()));
+        let example = Self { child, folder };
+        let begun = Instant::now();
+        while tokio::net::TcpStream::connect("127.0.0.1:7420").await.is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "{name} does not listen");
+            tokio::task::yield_now().await;
+        }
+        example
+    }
+}
+
+impl Drop for Example {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+        drop(std::fs::remove_dir_all(&self.folder));
+    }
+}
+
+async fn post(path: &str, body: Value) -> String {
+    let request = reqwest::Client::new().post(format!("http://127.0.0.1:7420{path}"));
+    let request = request.header("a2a-version", "1.0").header("content-type", "application/a2a+json").body(body.to_string());
+    let response = request.send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    response.text().await.unwrap()
+}
+
+async fn send(path: &str, message: Value) -> Value {
+    serde_json::from_str(&post(&format!("{path}/message:send"), json!({"message": message})).await).unwrap()
+}
+
+fn say(text: &str) -> Value {
+    json!({"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": text}]})
+}
+
+#[tokio::test]
+async fn every_example_does_what_it_says() {
+    let _echo = Example::start("echo").await;
+    assert_eq!(send("", say("hi")).await["message"]["parts"][0]["text"], "hi");
+    drop(_echo);
+
+    let _writer = Example::start("writer").await;
+    assert_eq!(send("", say("")).await["task"]["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
+    let stream = post("/message:stream", json!({"message": say("the tide")})).await;
+    assert_eq!(stream.matches("\"artifactUpdate\"").count(), 5, "{stream}");
+    assert!(stream.contains("TASK_STATE_COMPLETED"), "{stream}");
+    drop(_writer);
+
+    let _booking = Example::start("booking").await;
+    let asked = send("", say("book")).await;
+    let mut answer = say("3");
+    answer["taskId"] = asked["task"]["id"].clone();
+    let booked = send("", answer).await;
+    assert_eq!(booked["task"]["artifacts"][0]["parts"][0]["text"], "Booked for 3 nights.", "{booked}");
+    drop(_booking);
+
+    let _files = Example::start("files").await;
+    let mut file = say("");
+    file["parts"] = json!([{"raw": "aGVsbG8=", "filename": "hello.txt", "mediaType": "text/plain"}]);
+    let louder = send("", file).await;
+    assert_eq!(louder["task"]["artifacts"][0]["parts"][1]["raw"], "SEVMTE8=", "{louder}");
+    drop(_files);
+
+    let _several = Example::start("several").await;
+    assert_eq!(send("/echo", say("hi")).await["message"]["parts"][0]["text"], "hi");
+    assert_eq!(send("/shout", say("hi")).await["message"]["parts"][0]["text"], "HI");
+    drop(_several);
+
+    let _job = Example::start("long_job").await;
+    let receiver = crate::receiver::Receiver::start().await;
+    let hook = receiver.hook();
+    let configuration = json!({"returnImmediately": true, "taskPushNotificationConfig": {"url": hook.url()}});
+    let begun = post("/message:send", json!({"message": say("dredge"), "configuration": configuration})).await;
+    assert!(!begun.contains("TASK_STATE_COMPLETED"), "{begun}");
+    loop {
+        let told = tokio::time::timeout(Duration::from_secs(30), hook.next()).await.expect("no push");
+        if String::from_utf8_lossy(&told.body).contains("TASK_STATE_COMPLETED") {
+            break;
+        }
+    }
+}
