@@ -492,8 +492,9 @@ impl Driver {
         let Opening { message, caller, metadata, accepted_output_modes } = opening;
         let Journal { engine, live, context, .. } = &self.journal;
         let (mut history, artifacts) = live.read(|task| {
-            // What the agent said last becomes history with the next event; this turn is after it.
-            let history = task.history.iter().chain(&task.status.message).cloned().collect::<Vec<_>>();
+            // The agent's question becomes history with the next event; this turn is after it.
+            let asked = task.status.message.iter().filter(|_| task.status.state.is_interrupted());
+            let history = task.history.iter().chain(asked).cloned().collect::<Vec<_>>();
             (history, task.artifacts.clone())
         });
         // A message that is committed already, for the turn waited or is run again, is still this turn's own.
