@@ -1,0 +1,105 @@
+//! The README's first five minutes, exactly as they stand there.
+
+use std::{
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+/// A block of the README that is run, and what it must print.
+struct Block {
+    expected: String,
+    script: String,
+}
+
+fn blocks() -> Vec<Block> {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
+    let tested = readme.split("<!-- tested: ").skip(1);
+    tested
+        .map(|rest| {
+            let (expected, rest) = rest.split_once(" -->\n```sh\n").expect("a block of shell follows the mark");
+            let (script, _) = rest.split_once("\n```").expect("the block ends");
+            Block { expected: expected.to_owned(), script: script.to_owned() }
+        })
+        .collect()
+}
+
+/// The server of the README, on a port and in a folder of its own.
+struct Demo {
+    child: Child,
+    port: u16,
+    folder: PathBuf,
+}
+
+impl Demo {
+    fn start(port: u16, folder: PathBuf) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_a2a"));
+        command.args(["serve", "--port", &port.to_string()]).env("XDG_STATE_HOME", &folder).current_dir(&folder);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let begun = Instant::now();
+        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "the demo does not listen");
+            std::thread::yield_now();
+        }
+        Self { child, port, folder }
+    }
+
+    fn run(&self, script: &str) -> String {
+        let script = script.replace("localhost:8080", &format!("127.0.0.1:{}", self.port));
+        let output = Command::new("bash").args(["-c", &script]).current_dir(&self.folder).output().unwrap();
+        assert!(output.status.success(), "{script}\n{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Kills the server as `kill -9` does, and starts it again.
+    fn killed(mut self) -> Self {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        Self::start(self.port, self.folder.clone())
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn has(tool: &str) -> bool {
+    Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
+}
+
+#[test]
+fn the_first_five_minutes_are_as_the_readme_says() {
+    if !["bash", "curl", "strings"].into_iter().all(has) {
+        println!("bash, curl and strings are needed to run the README: nothing was tested");
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("chancery-readme-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (mut demo, mut known, mut ran) = (None, String::new(), 0);
+    for Block { expected, script } in blocks() {
+        match expected.as_str() {
+            "serve" => {
+                assert_eq!(script, "cargo run --release -- serve");
+                demo = Some(Demo::start(port, folder.clone()));
+            }
+            "kill" => {
+                assert_eq!(script, "pkill -9 -x a2a\ncargo run --release -- serve");
+                demo = demo.map(Demo::killed);
+            }
+            _ => {
+                let output = demo.as_ref().expect("the demo runs").run(&format!("{known}{script}"));
+                assert!(output.contains(&expected), "{script}\nprints no {expected}, but\n{output}");
+                // A terminal remembers its variables.
+                known.extend(script.lines().filter(|line| line.starts_with("TASK=")).map(|line| format!("{line}\n")));
+                ran += 1;
+            }
+        }
+    }
+    drop(demo);
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(ran, 8, "the README has other blocks now");
+}
