@@ -11,4 +11,5 @@
 mod address;
 mod grpc;
 mod guard;
+mod tls;
 mod webhook;
