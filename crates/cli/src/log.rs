@@ -52,7 +52,7 @@ where
             if let Some(state) = fields.0.remove("state") {
                 write!(line, " {}", state.strip_prefix("TASK_STATE_").unwrap_or(&state))?;
             }
-            write!(line, " {}", fields.take("took"))?;
+            write!(line, " {}", rounded(&fields.take("took")))?;
             if let Some(error) = fields.0.remove("error") {
                 write!(line, " {message}: {error}")?;
             }
@@ -67,6 +67,13 @@ where
         }
         writeln!(line)
     }
+}
+
+/// `1.518574ms` is `1.5ms` for people.
+fn rounded(took: &str) -> String {
+    let unit = took.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(took.len());
+    let (number, unit) = took.split_at(unit);
+    number.parse::<f64>().map_or_else(|_| took.to_owned(), |number| format!("{}{unit}", (number * 10.0).round() / 10.0))
 }
 
 /// The fields of an event, as text.
@@ -97,5 +104,17 @@ impl FormatTime for Clock {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_err(|_| fmt::Error)?;
         let second = now.as_secs() % 86_400;
         write!(line, "{:02}:{:02}:{:02}", second / 3_600, second / 60 % 60, second % 60)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rounded;
+
+    #[test]
+    fn times_are_short() {
+        for (took, short) in [("1.518574ms", "1.5ms"), ("2ms", "2ms"), ("13.04s", "13s"), ("812.4µs", "812.4µs"), ("", "")] {
+            assert_eq!(rounded(took), short);
+        }
     }
 }

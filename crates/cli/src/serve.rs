@@ -216,7 +216,9 @@ fn apply(current: &Config, changed: &Config, children: &Children, running: &Runn
 impl Serve {
     fn plan(&self, children: &Children) -> Result<Plan> {
         let mut plan = if let Some(quick) = self.quick()? {
-            let config = Config::parse(Path::new("flags"), &quick, &std::collections::BTreeMap::new())?;
+            // Programs are sought in PATH; what else is in the environment means nothing to flags.
+            let path = std::env::var("PATH").ok().map(|path| ("PATH".to_owned(), path));
+            let config = Config::parse(Path::new("flags"), &quick, &path.into_iter().collect())?;
             let mut plan = Plan::of(config, children);
             (plan.source, plan.reload) = ("none, an agent from flags".to_owned(), false);
             plan
@@ -367,7 +369,7 @@ impl Plan {
             server = server.place(agent.place(self.demo.then_some(()), retention));
         }
         let bound = server.bind(self.listen.as_str()).await;
-        bound.map_err(told).with_context(|| format!("cannot serve on {}\nhint: --port 0 takes a free port", self.listen))
+        bound.map_err(|error| anyhow::anyhow!("cannot serve on {}: {}\nhint: --port 0 takes a free port", self.listen, told(error)))
     }
 
     fn limits(&self) -> Limits {
@@ -400,8 +402,13 @@ impl Plan {
         let bindings: Vec<_> = [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc].iter().map(|binding| binding.as_str()).collect();
         println!("Config: {}", self.source);
         println!("Listening: {url} ({}; {})", bindings.join(", "), versions.join(" "));
-        for card in &cards {
+        let shown = if self.demo { 1 } else { cards.len() };
+        for card in &cards[..shown] {
             println!("Card: {card}");
+        }
+        if self.demo {
+            let others: Vec<_> = self.agents.iter().skip(1).map(|agent| agent.path.as_str()).collect();
+            println!("Variants: {}", others.join(" "));
         }
         match &self.data {
             Some(data) => println!("Data: {} (kept across restarts)", at_home(data)),
