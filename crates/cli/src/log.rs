@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use chancery_engine::clock::{Clock as _, SystemClock};
 use tracing::{
     Event, Level, Subscriber,
     field::{Field, Visit},
@@ -101,8 +102,7 @@ struct Clock;
 
 impl FormatTime for Clock {
     fn format_time(&self, line: &mut Writer<'_>) -> fmt::Result {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_err(|_| fmt::Error)?;
-        let second = now.as_secs() % 86_400;
+        let second = SystemClock.now().unix().0.rem_euclid(86_400);
         write!(line, "{:02}:{:02}:{:02}", second / 3_600, second / 60 % 60, second % 60)
     }
 }

@@ -11,6 +11,7 @@ use std::{
 use chancery_core::{Binding, Card, Error, Extension, Interface, Operations, Result, Version, extension};
 use chancery_engine::{
     Agent, Builder, Engine,
+    clock::{Clock as _, SystemClock},
     push::Schedule,
     store::{Sqlite, Store},
 };
@@ -350,7 +351,9 @@ impl Works {
                 (*card, operations, None)
             }
         };
-        let since = HeaderValue::from_str(&httpdate::fmt_http_date(SystemTime::now())).map_err(Error::internal)?;
+        let seconds = u64::try_from(SystemClock.now().unix().0).unwrap_or_default();
+        let since = httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+        let since = HeaderValue::from_str(&since).map_err(Error::internal)?;
         let mut agent = Hosted::new(&key, &path, &card, operations, since)?;
         (agent.versions, agent.bindings) = (versions, bindings);
         Ok((agent, engine))
