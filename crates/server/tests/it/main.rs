@@ -11,4 +11,5 @@
 mod address;
 mod grpc;
 mod guard;
+mod malformed;
 mod webhook;
