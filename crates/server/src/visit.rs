@@ -214,13 +214,13 @@ where
 }
 
 /// Reads what nobody wanted to read of a body, so that the next request of the connection is found behind it. What
-/// is longer than a body may be is not worth that, nor is what the client holds back until it is asked for: then the
+/// is twice as long as a body may be is not worth that, nor is what the client holds back until it is asked for: then the
 /// connection ends instead.
 pub(crate) async fn discard<B>(limits: &Limits, headers: &HeaderMap, mut body: Pin<&mut B>)
 where
     B: http_body::Body<Data = Bytes>,
 {
-    let mut left = limits.body as u64;
+    let mut left = limits.body.saturating_mul(2) as u64;
     if body.is_end_stream() || headers.contains_key(EXPECT) {
         return;
     }
