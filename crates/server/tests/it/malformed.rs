@@ -259,9 +259,9 @@ impl Case {
         self
     }
 
-    /// Whether the request is one that must be refused.
+    /// Whether the request itself is wrong: not if it asks well for a task that is not there.
     fn is_wrong(&self) -> bool {
-        !matches!(self.want, Want::Fine)
+        !matches!(self.want, Want::Fine | Want::Refused { reason: "TASK_NOT_FOUND", .. })
     }
 }
 

@@ -82,9 +82,10 @@ fn broken(form: Form, all: Vec<(&'static str, Value, Vec<Member>)>, of: impl Fn(
     cases
 }
 
-/// Bodies that are no request; `target` is where a message is sent.
-fn bodies(form: Form, of: impl Fn(&[u8]) -> Request) -> Vec<Case> {
-    let text = send().to_string();
+/// Bodies that are no request; `good` is one, whose text is found at `at`.
+fn bodies(form: Form, good: &Value, at: &str, of: impl Fn(&[u8]) -> Request) -> Vec<Case> {
+    let text = good.to_string();
+    let (before, after) = text.split_once("hi").unwrap();
     let unreadable: Vec<(&str, Vec<u8>)> = vec![
         ("half a body", text.as_bytes()[..text.len() / 2].to_vec()),
         ("a brace too many", format!("{text}}}").into_bytes()),
@@ -99,10 +100,10 @@ fn bodies(form: Form, of: impl Fn(&[u8]) -> Request) -> Vec<Case> {
         ("NaN", text.replace("\"hi\"", "NaN").into_bytes()),
         ("a line break in a string", text.replace("hi", "h\ni").into_bytes()),
         ("an escape that is none", text.replace("hi", "\\x").into_bytes()),
-        ("half a surrogate", text.replace("hi", "\\ud800").into_bytes()),
-        ("bytes that are not UTF-8", [&text.as_bytes()[..text.len() - 6], b"\xff\xfe\"}]}}"].concat()),
+        ("bytes that are not UTF-8", [before.as_bytes(), b"\xff\xfe", after.as_bytes()].concat()),
     ];
     let mut cases: Vec<_> = unreadable.into_iter().map(|(what, body)| case(what, form, of(&body), refused("PARSE_ERROR"))).collect();
+    cases.push(case("half a letter", form, of(text.replace("hi", "\\ud800").as_bytes()), wrong(at)));
     for text in ["[]", "[{}]", "7", "\"hi\"", "true"] {
         cases.push(case(format!("the body {text}"), form, of(text.as_bytes()), wrong("params")));
     }
@@ -122,7 +123,7 @@ fn v1_bodies() -> Vec<Case> {
         ("/tasks/t:cancel", json!({}), vec![may("metadata", Object), may("tenant", Text)]),
     ];
     let mut cases = broken(Form::New, all, |target, request| body(target, request));
-    cases.extend(bodies(Form::New, |bytes| post("/message:send", bytes).version("1.0")));
+    cases.extend(bodies(Form::New, &send(), "message.parts[0].text", |bytes| post("/message:send", bytes).version("1.0")));
     let mut bad = |what: &str, params: Value, field: &str| cases.push(case(what, Form::New, body("/message:send", params), wrong(field)));
     for (what, part) in [
         ("a part of nothing", json!({})),
@@ -146,7 +147,7 @@ fn v1_bodies() -> Vec<Case> {
         cases.push(case(format!("metadata {depth} deep"), Form::New, body("/message:send", text), wrong("message.metadata")));
     }
     let twice = send().to_string().replace("\"messageId\":\"m\"", "\"messageId\":\"m\",\"messageId\":\"m\"");
-    cases.push(case("a message id twice", Form::New, body("/message:send", twice), wrong("message.messageId")));
+    cases.push(case("a message id twice", Form::New, body("/message:send", twice), wrong("message")));
     let request = body("/message:send", with(send(), "message.taskId", json!("nowhere")));
     cases.push(case("a message to a task that is not there", Form::New, request, refused("TASK_NOT_FOUND")));
     let request = body("/message:send", with(send(), "message.parts[0].mediaType", json!("video/mp4")));
@@ -374,26 +375,13 @@ fn v1_heads() -> Vec<Case> {
     cases.push(case("a cursor on a new message", Form::New, request, wrong("Last-Event-ID")));
     let filled = |length: usize| format!("{}{}", send(), " ".repeat(length - send().to_string().len()));
     cases.push(case("a body at the limit is fine", Form::New, body("/message:send", filled(BODY)), Want::Fine));
-    for (what, length) in [("over", BODY + 1), ("far over", 8 * BODY)] {
-        cases.push(case(
-            format!("a body {what} the limit"),
-            Form::New,
-            body("/message:send", filled(length)),
-            at_the_door("INVALID_REQUEST", 413),
-        ));
-        cases.push(case(
-            format!("a body {what} the limit to nowhere"),
-            Form::New,
-            body("/nothing", filled(length)),
-            refused("METHOD_NOT_FOUND"),
-        ));
-        cases.push(case(
-            format!("a body {what} the limit to a card"),
-            Form::New,
-            body("/.well-known/agent-card.json", filled(length)),
-            at_the_door("METHOD_NOT_FOUND", 405),
-        ));
-    }
+    let over = || filled(BODY + 1);
+    cases.push(case("a body over the limit", Form::New, body("/message:send", over()), at_the_door("INVALID_REQUEST", 413)));
+    cases.push(case("a body over the limit to nowhere", Form::New, body("/nothing", over()), refused("METHOD_NOT_FOUND")));
+    let request = body("/.well-known/agent-card.json", over());
+    cases.push(case("a body over the limit to a card", Form::New, request, at_the_door("METHOD_NOT_FOUND", 405)));
+    let request = body("/message:send", over()).version("9.9");
+    cases.push(case("a body over the limit in no version", Form::New, request, refused("VERSION_NOT_SUPPORTED")));
     let text = filled(BODY + 1);
     let request = body("/message:send", format!("{:x}\r\n{text}\r\n0\r\n\r\n", text.len())).header("transfer-encoding", "chunked");
     cases.push(case("chunks over the limit", Form::New, request, at_the_door("INVALID_REQUEST", 413)));
@@ -456,7 +444,7 @@ fn v0_3_cases() -> Vec<Case> {
     ];
     let good = json!({"parent": "tasks/t", "configId": "p", "config": {"pushNotificationConfig": {"url": "https://hook.example"}}});
     cases.extend(broken(Form::Old, vec![(config, good, rules)], |target, request| old(target, request)));
-    cases.extend(bodies(Form::Old, |bytes| post("/v1/message:send", bytes)));
+    cases.extend(bodies(Form::Old, &old_send(), "message.content[0].text", |bytes| post("/v1/message:send", bytes)));
     for (what, part) in [
         ("a part of nothing", json!({})),
         ("a part that is null", Value::Null),
@@ -478,7 +466,7 @@ fn v0_3_cases() -> Vec<Case> {
         ("/v1/tasks?includeArtifacts=yes", "includeArtifacts"),
         ("/v1/tasks/nowhere?historyLength=-1", "historyLength"),
         ("/v1/tasks/nowhere?historyLength=five", "historyLength"),
-        ("/v1/tasks/nowhere?history_length=1.5", "historyLength"),
+        ("/v1/tasks/nowhere?history_length=1.5", "history_length"),
     ] {
         cases.push(case(target, Form::Old, request("GET", target), wrong(field)));
     }
@@ -565,15 +553,15 @@ async fn every_mistake_in_a_compact_request_has_its_error() {
         ("/tasks/t/notifications", json!({"url": "https://hook.example"}), vec![must("url", Text), may("authentication", Object)]),
     ];
     let mut cases = broken(Form::Compact, all, |target, request| old(target, request));
-    cases.extend(bodies(Form::Compact, |bytes| post("/messages", bytes)));
+    cases.extend(bodies(Form::Compact, &send(), "message.parts[0].text", |bytes| post("/messages", bytes)));
     for (target, field) in [
         ("/compact/tasks?page_size=0", "pageSize"),
         ("/compact/tasks?pageSize=five", "pageSize"),
         ("/compact/tasks?page_token=?", "pageToken"),
         ("/compact/tasks?status=running", "status"),
         ("/compact/tasks?history_length=-1", "historyLength"),
-        ("/compact/tasks?status_timestamp_after=yesterday", "statusTimestampAfter"),
-        ("/compact/tasks?include_artifacts=yes", "includeArtifacts"),
+        ("/compact/tasks?status_timestamp_after=yesterday", "status_timestamp_after"),
+        ("/compact/tasks?include_artifacts=yes", "include_artifacts"),
         ("/compact/tasks/nowhere?history_length=-1", "historyLength"),
     ] {
         cases.push(case(target, Form::Compact, request("GET", target), wrong(field)));
