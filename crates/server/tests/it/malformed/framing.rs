@@ -45,7 +45,7 @@ async fn broken_http_gets_its_status_and_harms_nobody_else() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// V10-ERR-014: a body that is far too large gets its status before anybody has read it, over JSON-RPC and HTTP+JSON; what
+/// A body that is far too large gets its status before anybody has read it, over JSON-RPC and HTTP+JSON; what
 /// is left of it is not worth reading, so the connection ends.
 #[tokio::test]
 async fn a_body_that_is_far_too_large_is_not_read() {

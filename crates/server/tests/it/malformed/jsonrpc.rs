@@ -12,8 +12,7 @@ use super::{
     run, same, start, wrong,
 };
 
-/// V10-RPC-002, V10-RPC-007, V10-RPC-008, V10-RPC-009, V10-RPC-010, V10-RPC-011, V03-RPC-002, V03-ERR-020, V03-ERR-021,
-/// V01-ERR-000, DIA-003-ERR-002, CONV-ERR-006, CONV-ERR-007: whether an answer is the error that the case must give.
+/// Whether an answer is the error that the case must give.
 fn judge(case: &Case, answer: &Answer) -> Result<(), String> {
     same("the content type", answer.header("content-type"), Some("application/json"))?;
     let body = answer.json()?;
@@ -524,8 +523,9 @@ fn beside() -> Vec<Case> {
     cases
 }
 
-/// V10-RPC-001, V10-RPC-003, V10-VER-007, V10-LIST-002, CONV-DET-005, DIA-ALIAS-001: everything that can be wrong
-/// with a v1.0 call over JSON-RPC has its error.
+/// V10-RPC-001, V10-RPC-002, V10-RPC-003, V10-RPC-007, V10-RPC-008, V10-RPC-009, V10-RPC-010, V10-RPC-011, V10-ERR-014,
+/// V10-ERR-015, V10-ERR-016, V10-VER-007, CONV-DET-005, DIA-ALIAS-001: everything that can be wrong with a v1.0 call over
+/// JSON-RPC has its error.
 #[tokio::test]
 async fn every_mistake_in_a_call_of_v1_0_has_its_error() {
     let running = start().await;
@@ -688,8 +688,9 @@ fn old_cases(version: Option<&'static str>) -> Vec<Case> {
     cases
 }
 
-/// V03-ERR-010, V03-ERR-011, V03-ERR-012, V03-ERR-013, V03-ERR-001, V03-ERR-005, V03-RPC-001, V03-RPC-006, V03-RPC-007,
-/// V03-SEND-001: everything that can be wrong with a v0.3 call has its error.
+/// V03-ERR-010, V03-ERR-011, V03-ERR-012, V03-ERR-013, V03-ERR-001, V03-ERR-005, V03-ERR-020, V03-ERR-021, V03-RPC-001,
+/// V03-RPC-002, V03-RPC-006, V03-RPC-007, V03-SEND-001, CONV-ERR-006, CONV-ERR-007: everything that can be wrong with a
+/// v0.3 call has its error.
 #[tokio::test]
 async fn every_mistake_in_a_call_of_v0_3_has_its_error() {
     let running = start().await;
@@ -707,7 +708,7 @@ async fn every_mistake_in_a_call_of_v0_2_has_the_error_of_v0_3() {
     enough("JSON-RPC v0.2", &cases, 40);
 }
 
-/// V01-ERR-001, V01-ERR-005, V01-ERR-006, CONV-DET-002: everything that can be wrong with a v0.1 call has its error.
+/// V01-ERR-000, V01-ERR-001, V01-ERR-005, V01-ERR-006, CONV-DET-002: everything that can be wrong with a v0.1 call has its error.
 #[tokio::test]
 async fn every_mistake_in_a_call_of_v0_1_has_its_error() {
     let running = start().await;
@@ -773,7 +774,8 @@ async fn every_mistake_in_a_call_of_v0_1_has_its_error() {
     enough("JSON-RPC v0.1", &cases, 40);
 }
 
-/// DIA-003-RPC-001, DIA-003-RPC-002, DIA-003-RPC-003: everything that can be wrong with a compact call has its error.
+/// DIA-003-RPC-001, DIA-003-RPC-002, DIA-003-RPC-003, DIA-003-ERR-002: everything that can be wrong with a compact call
+/// has its error.
 #[tokio::test]
 async fn every_mistake_in_a_compact_call_has_its_error() {
     let running = start().await;

@@ -12,8 +12,7 @@ use super::{
     run, same, start, wrong,
 };
 
-/// V10-REST-010, V10-REST-011, V10-REST-012, V10-REST-013, V03-REST-020, V03-REST-021, DIA-003-ERR-001: whether an
-/// answer is the error that the case must give.
+/// Whether an answer is the error that the case must give.
 fn judge(case: &Case, answer: &Answer) -> Result<(), String> {
     let Want::Refused { reason, field, http } = &case.want else { return same("the status", answer.status, 200) };
     let name = named(reason);
@@ -388,8 +387,9 @@ fn v1_heads() -> Vec<Case> {
     cases
 }
 
-/// V10-REST-001, V10-REST-002, V10-REST-005, V10-REST-006, V10-REST-009, V10-VER-007: everything that can be wrong with
-/// a v1.0 request over HTTP+JSON has its error.
+/// V10-REST-001, V10-REST-002, V10-REST-005, V10-REST-006, V10-REST-009, V10-REST-010, V10-REST-011, V10-REST-012,
+/// V10-REST-013, V10-ERR-014, V10-ERR-015, V10-ERR-016, V10-VER-007: everything that can be wrong with a v1.0 request over
+/// HTTP+JSON has its error.
 #[tokio::test]
 async fn every_mistake_in_a_request_of_v1_0_has_its_error() {
     let running = start().await;
