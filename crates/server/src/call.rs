@@ -26,7 +26,7 @@ pub(crate) fn caller(headers: &HeaderMap, version: Version, known: &[String]) ->
     caller.resume_after = text(headers, &LAST_EVENT_ID).and_then(|id| id.trim().parse().ok()).map(Seq::new);
     caller.trace = text(headers, &TRACE_PARENT).map(|parent| TraceContext::new(parent, text(headers, &TRACE_STATE).unwrap_or_default()));
     if let Some(key) = headers.get(&IDEMPOTENCY_KEY) {
-        let key = key.to_str().ok().filter(|key| !key.is_empty() && key.len() <= KEY_BYTES);
+        let key = key.to_str().ok().filter(|key| !key.is_empty() && key.len() <= KEY_BYTES && !key.contains('\t'));
         let words = "must be 1 to 256 visible characters";
         caller.idempotency_key = Some(key.ok_or_else(|| Error::invalid_param("Idempotency-Key", words))?.to_owned());
     }

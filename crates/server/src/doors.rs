@@ -20,6 +20,7 @@ use chancery_wire::version::{CardForm, card_form};
 use http::{
     HeaderValue, Method, Request, Response, StatusCode,
     header::{ALLOW, CONTENT_TYPE},
+    request::Parts,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -31,7 +32,7 @@ use crate::{
     limit::{Gate, Limits},
     metrics::Meter,
     rest,
-    visit::Visit,
+    visit::{self, Visit},
 };
 
 /// The doors of one or several agents, for whatever HTTP server stands in front of them.
@@ -144,8 +145,24 @@ impl Inner {
         if grpc::is_grpc(request.headers()) {
             return grpc::answer(self, request, peer).await;
         }
-        let path = request.uri().path();
-        if let Some(response) = self.own(request.method(), path) {
+        let (head, body) = request.into_parts();
+        let mut body = std::pin::pin!(body);
+        let response = self.visit(&head, body.as_mut(), peer).await;
+        // Who was too slow has waited long enough.
+        if response.status() != StatusCode::REQUEST_TIMEOUT {
+            visit::discard(&self.limits, &head.headers, body).await;
+        }
+        response
+    }
+
+    /// Answers a request that is not gRPC; it may leave the body unread.
+    async fn visit<B>(&self, head: &Parts, body: B, peer: Option<IpAddr>) -> Response<Body>
+    where
+        B: http_body::Body<Data = Bytes>,
+        B::Error: Into<BoxError>,
+    {
+        let path = head.uri.path();
+        if let Some(response) = self.own(&head.method, path) {
             return response;
         }
         let agents = self.agents();
@@ -153,14 +170,13 @@ impl Inner {
             self.meter.refused();
             return nothing_here();
         };
-        let (head, body) = request.into_parts();
         let below = &head.uri.path()[agent.path.len()..];
         let form = if below.is_empty() || below == "/" { Some(CardForm::Merged) } else { card_form(below) };
         let mut response = match (&head.method, form) {
             (&Method::OPTIONS, form) => return self.cors.preflight(&head.headers, form.is_some()),
             (&Method::GET | &Method::HEAD, Some(form)) => return agent.cards.answer(form, &head.headers),
             (&Method::POST, Some(CardForm::Merged)) if below.len() <= 1 => {
-                let visit = Visit { doors: self, agent, head: &head, peer, deadline: None };
+                let visit = Visit { doors: self, agent, head, peer, deadline: None };
                 match visit.read(body).await {
                     Ok(body) => jsonrpc::answer(&visit, &body).await,
                     Err(refusal) => jsonrpc::refused(&visit, &refusal),
@@ -171,7 +187,7 @@ impl Inner {
                 not_allowed(if below.len() <= 1 { "GET, HEAD, POST, OPTIONS" } else { "GET, HEAD, OPTIONS" })
             }
             (_, None) => {
-                let visit = Visit { doors: self, agent, head: &head, peer, deadline: None };
+                let visit = Visit { doors: self, agent, head, peer, deadline: None };
                 rest::answer(&visit, below, body).await
             }
         };

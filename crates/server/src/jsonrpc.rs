@@ -113,6 +113,10 @@ async fn read(visit: &Visit<'_>, call: &Call<'_>, said: Option<&str>, in_batch: 
     }
     let version = spoken.resolve(None);
     visit.demand_served(version, Binding::JsonRpc)?;
+    // V03-RPC-007. In a batch a call without an id is one that wants no answer.
+    if !in_batch && matches!(version, Version::V0_3 | Version::V0_2) && call.answer_id().is_null() {
+        return Err(Error::new(ErrorKind::InvalidRequest, "A call needs an id").violation("request", "id must be a string or an integer"));
+    }
     let request = dialect(version).request(operation, call.params(), &visit.doors.limits.message)?;
     let version = match (&request, spoken) {
         // A stream has its version from its first event on; other answers show it themselves.

@@ -1,7 +1,7 @@
 //! HTTP+JSON: the paths of v1.0, v0.3, v0.2 and the compact dialect.
 
 use chancery_core::{Answer, Binding, BoxError, Bytes, Error, ErrorKind, Origin, Version};
-use chancery_wire::{Dialect, StreamMemory, rest, rest::Route};
+use chancery_wire::{Dialect, StreamMemory, errors, rest, rest::Route};
 use http::{HeaderValue, Method, Response, StatusCode, header::CONTENT_TYPE};
 
 use crate::{
@@ -41,9 +41,7 @@ where
         Ok(body) => body,
         Err(refusal) => {
             visit.doors.meter.refused();
-            let mut response = failure(usual, &refusal.error);
-            *response.status_mut() = refusal.status;
-            return response;
+            return failure_as(usual, &refusal.error, refusal.status);
         }
     };
     let dialect = if route.version == Version::V0_3 { rest::v0_3_shape(&body) } else { usual };
@@ -82,16 +80,19 @@ where
 
 /// An error before any version is known, in the form of v1.0.
 pub(crate) fn refusal(error: &Error, status: StatusCode) -> Response<Body> {
-    let mut response = failure(Dialect::V1_0, error);
-    *response.status_mut() = status;
-    response
+    failure_as(Dialect::V1_0, error, status)
 }
 
 fn failure(dialect: Dialect, error: &Error) -> Response<Body> {
+    let status = errors::http_status(error.kind(), dialect.version());
+    failure_as(dialect, error, StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR))
+}
+
+fn failure_as(dialect: Dialect, error: &Error, status: StatusCode) -> Response<Body> {
     // Errors can always be written.
-    let (status, body) = dialect.encode_http_error(error).unwrap_or((500, Vec::new()));
+    let body = dialect.encode_http_error_as(error, status.as_u16()).unwrap_or_default();
     let mut response = Response::new(Body::bytes(body));
-    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() = status;
     // Some clients read errors of this type only.
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     error_headers(error.kind(), response.headers_mut());

@@ -2,6 +2,7 @@
 
 use std::{
     net::IpAddr,
+    pin::Pin,
     time::{Duration, Instant},
 };
 
@@ -9,7 +10,7 @@ use chancery_core::{Answer, Binding, BoxError, Bytes, Caller, Error, ErrorKind, 
 use chancery_wire::headers;
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
-    header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER},
+    header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT, RETRY_AFTER},
     request::Parts,
 };
 use http_body_util::{BodyExt, Limited};
@@ -210,6 +211,27 @@ where
             Err(Refusal { status: StatusCode::REQUEST_TIMEOUT, error })
         }
     }
+}
+
+/// Reads what nobody wanted to read of a body, so that the next request of the connection is found behind it. What
+/// is twice as long as a body may be is not worth that, nor is what the client holds back until it is asked for: then the
+/// connection ends instead.
+pub(crate) async fn discard<B>(limits: &Limits, headers: &HeaderMap, mut body: Pin<&mut B>)
+where
+    B: http_body::Body<Data = Bytes>,
+{
+    let mut left = limits.body.saturating_mul(2) as u64;
+    if body.is_end_stream() || headers.contains_key(EXPECT) {
+        return;
+    }
+    let reading = async {
+        while body.size_hint().lower() <= left {
+            let Some(Ok(frame)) = body.frame().await else { return };
+            left = left.saturating_sub(frame.data_ref().map_or(0, |data| data.len() as u64));
+        }
+    };
+    // Who is slow even with what nobody reads loses the connection, and had an answer.
+    drop(tokio::time::timeout(limits.body_time, reading).await);
 }
 
 /// Waits for an answer until the caller stops waiting. What was begun goes on.

@@ -56,8 +56,17 @@ impl Dialect {
     /// # Errors
     /// Does not happen; errors are always writable.
     pub fn encode_http_error(self, error: &Error) -> Result<(u16, Vec<u8>)> {
+        let status = errors::http_status(error.kind(), self.version());
+        Ok((status, self.encode_http_error_as(error, status)?))
+    }
+
+    /// Writes the body of an HTTP+JSON error answer that has another status than the error by itself, because
+    /// the request was refused before it was looked at.
+    ///
+    /// # Errors
+    /// Does not happen; errors are always writable.
+    pub fn encode_http_error_as(self, error: &Error, status: u16) -> Result<Vec<u8>> {
         let version = self.version();
-        let status = errors::http_status(error.kind(), version);
         let body = match version {
             Version::Compact => {
                 json!({"code": error.kind().reason(), "message": error.message(), "details": compact_data(error).unwrap_or_else(|| json!({}))})
@@ -73,7 +82,7 @@ impl Dialect {
                 body
             }
         };
-        Ok((status, json::write(&body)?))
+        json::write(&body)
     }
 
     /// Reads an HTTP+JSON error answer in any of the forms that peers write.

@@ -20,7 +20,8 @@ pub(crate) fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T> {
 #[cold]
 fn explain<'a, T: Deserialize<'a>>(json: &'a [u8], error: serde_json::Error) -> Error {
     // A number where a word of an enum belongs counts as bad syntax too, so the error's own category does not tell.
-    if serde_json::from_slice::<de::IgnoredAny>(json).is_err() {
+    // What is skipped is not checked for UTF-8, without which it is not JSON.
+    if std::str::from_utf8(json).is_err() || serde_json::from_slice::<de::IgnoredAny>(json).is_err() {
         return Error::from(ErrorKind::Parse).caused_by(error);
     }
     match serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_slice(json)) {

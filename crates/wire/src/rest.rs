@@ -104,6 +104,7 @@ impl Route {
     pub fn request(&self, dialect: Dialect, query: &str, body: &[u8], limits: &Limits) -> Result<Request> {
         let mut request = if has_body(self.operation) {
             let body = if body.iter().all(u8::is_ascii_whitespace) { b"{}" } else { body };
+            demand_object(body)?;
             dialect.decode_request(self.operation, body)?
         } else {
             dialect.decode_request(self.operation, &json::write(&query_members(query))?)?
@@ -145,6 +146,15 @@ impl Route {
 /// Whether an operation's members travel in the body; otherwise they are in the path and query.
 fn has_body(operation: Operation) -> bool {
     matches!(operation, Operation::SendMessage | Operation::StreamMessage | Operation::CancelTask | Operation::CreatePushConfig)
+}
+
+/// Refuses a list, which the readers of objects would take for the values of the members, in order.
+fn demand_object(body: &[u8]) -> Result<()> {
+    if body.trim_ascii_start().first() == Some(&b'[') {
+        json::read::<Vec<serde::de::IgnoredAny>>(body)?;
+        return Err(Error::invalid_param("params", "must be an object"));
+    }
+    Ok(())
 }
 
 /// The decoded segments of a path; `None` when it is not UTF-8. One slash at the end is ignored.
@@ -211,6 +221,9 @@ fn with_tenant(method: &str, segments: &[&str]) -> Option<Route> {
 
 fn compact(method: &str, segments: &[&str]) -> Option<Route> {
     use Operation as O;
+    if segments.contains(&"") {
+        return None;
+    }
     Some(match (method, segments) {
         ("POST", ["messages"]) => Route::compact(O::SendMessage),
         ("POST", ["messages", "stream"]) => Route::compact(O::StreamMessage),

@@ -11,5 +11,6 @@
 mod address;
 mod grpc;
 mod guard;
+mod malformed;
 mod tls;
 mod webhook;

@@ -62,13 +62,13 @@ impl<'de> Deserialize<'de> for ReadSend {
             metadata: Option<Object>,
         }
         #[derive(Deserialize, Default)]
-        #[serde(rename_all = "camelCase", default)]
+        #[serde(rename_all = "camelCase")]
         struct Configuration {
             #[serde(alias = "accepted_output_modes")]
             accepted_output_modes: Option<Vec<String>>,
             #[serde(alias = "push_notification_config", alias = "taskPushNotificationConfig")]
             push_notification_config: Option<ReadConfig>,
-            #[serde(alias = "history_length", deserialize_with = "proto_json::int32")]
+            #[serde(default, alias = "history_length", deserialize_with = "proto_json::int32")]
             history_length: Option<i32>,
             blocking: Option<bool>,
             #[serde(alias = "return_immediately")]

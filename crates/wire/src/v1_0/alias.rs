@@ -236,7 +236,7 @@ impl<'de> Deserialize<'de> for ReadPart {
 }
 
 #[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase")]
 struct ReadFile {
     #[serde(alias = "fileWithUri", alias = "file_with_uri")]
     uri: Option<String>,

@@ -53,21 +53,23 @@ async fn post(channel: &mut Channel, method: &str, path: &str, headers: &[Header
 }
 
 struct Case {
-    what: &'static str,
+    what: String,
     method: &'static str,
     path: String,
     headers: Vec<Header>,
     body: Bytes,
     code: Code,
+    /// What the details of the error must name.
+    field: Option<&'static str>,
 }
 
-fn case(what: &'static str, path: &str, body: impl Into<Bytes>, code: Code) -> Case {
+fn case(what: impl Into<String>, path: &str, body: impl Into<Bytes>, code: Code) -> Case {
     // Names of v0.3 begin with a slash.
     let path = match path.strip_prefix('/') {
         Some(old) => format!("/a2a.v1.A2AService/{old}"),
         None => format!("/lf.a2a.v1.A2AService/{path}"),
     };
-    Case { what, method: "POST", path, headers: Vec::new(), body: body.into(), code }
+    Case { what: what.into(), method: "POST", path, headers: Vec::new(), body: body.into(), code, field: None }
 }
 
 impl Case {
@@ -78,6 +80,11 @@ impl Case {
 
     fn at(mut self, path: &str) -> Self {
         self.path = path.to_owned();
+        self
+    }
+
+    fn names(mut self, field: &'static str) -> Self {
+        self.field = Some(field);
         self
     }
 
@@ -172,6 +179,169 @@ fn bytes() -> Vec<Case> {
     cases
 }
 
+/// How a field is written.
+#[derive(Clone, Copy)]
+enum Wire {
+    Text,
+    Number,
+    Message,
+}
+
+impl Wire {
+    /// The field in every way but its own, and in its own way broken.
+    fn broken(self, number: u8) -> Vec<(&'static str, Vec<u8>)> {
+        let tag = |wire: u8| number << 3 | wire;
+        let number = || vec![tag(0), 1];
+        let mut all = vec![
+            ("in four bytes", vec![tag(5), 1, 2, 3, 4]),
+            ("in eight bytes", vec![tag(1), 1, 2, 3, 4, 5, 6, 7, 8]),
+            ("as a group", vec![tag(3), tag(4)]),
+        ];
+        all.extend(match self {
+            Self::Text => vec![
+                ("as a number", number()),
+                ("that is not UTF-8", vec![tag(2), 2, 0xc3, 0x28]),
+                ("that ends too soon", vec![tag(2), 9, b'x']),
+                ("without its length", vec![tag(2)]),
+            ],
+            Self::Number => vec![
+                ("as text", vec![tag(2), 1, b'1']),
+                ("that ends too soon", vec![tag(0), 0xff]),
+                ("without its value", vec![tag(0)]),
+                ("of eleven bytes", [[tag(0)].as_slice(), &[0xff; 10], &[1]].concat()),
+            ],
+            Self::Message => vec![
+                ("as a number", number()),
+                ("that ends too soon", vec![tag(2), 9, 0x0a]),
+                ("of nonsense", vec![tag(2), 3, 0xff, 0xff, 0xff]),
+                ("of half a tag", vec![tag(2), 1, 0x80]),
+            ],
+        });
+        all
+    }
+}
+
+/// V10-GRPC-002, V03-GRPC-003: every field of every request of both services, written as it must not be.
+fn fields() -> Vec<Case> {
+    use Wire::{Message, Number, Text};
+    let methods: &[(&str, &[(&str, u8, Wire)])] = &[
+        ("SendMessage", &[("tenant", 1, Text), ("message", 2, Message), ("configuration", 3, Message), ("metadata", 4, Message)]),
+        ("SendStreamingMessage", &[("tenant", 1, Text), ("message", 2, Message), ("configuration", 3, Message), ("metadata", 4, Message)]),
+        ("GetTask", &[("tenant", 1, Text), ("id", 2, Text), ("history_length", 3, Number)]),
+        (
+            "ListTasks",
+            &[
+                ("tenant", 1, Text),
+                ("context_id", 2, Text),
+                ("status", 3, Number),
+                ("page_size", 4, Number),
+                ("page_token", 5, Text),
+                ("history_length", 6, Number),
+                ("status_timestamp_after", 7, Message),
+                ("include_artifacts", 8, Number),
+            ],
+        ),
+        ("CancelTask", &[("tenant", 1, Text), ("id", 2, Text), ("metadata", 3, Message)]),
+        ("SubscribeToTask", &[("tenant", 1, Text), ("id", 2, Text)]),
+        (
+            "CreateTaskPushNotificationConfig",
+            &[
+                ("tenant", 1, Text),
+                ("id", 2, Text),
+                ("task_id", 3, Text),
+                ("url", 4, Text),
+                ("token", 5, Text),
+                ("authentication", 6, Message),
+            ],
+        ),
+        ("GetTaskPushNotificationConfig", &[("tenant", 1, Text), ("task_id", 2, Text), ("id", 3, Text)]),
+        (
+            "ListTaskPushNotificationConfigs",
+            &[("task_id", 1, Text), ("page_size", 2, Number), ("page_token", 3, Text), ("tenant", 4, Text)],
+        ),
+        ("DeleteTaskPushNotificationConfig", &[("tenant", 1, Text), ("task_id", 2, Text), ("id", 3, Text)]),
+        ("GetExtendedAgentCard", &[("tenant", 1, Text)]),
+        ("/SendMessage", &[("request", 1, Message), ("configuration", 2, Message), ("metadata", 3, Message)]),
+        ("/SendStreamingMessage", &[("request", 1, Message), ("configuration", 2, Message), ("metadata", 3, Message)]),
+        ("/GetTask", &[("name", 1, Text), ("history_length", 2, Number)]),
+        ("/CancelTask", &[("name", 1, Text)]),
+        ("/TaskSubscription", &[("name", 1, Text)]),
+        ("/CreateTaskPushNotificationConfig", &[("parent", 1, Text), ("config_id", 2, Text), ("config", 3, Message)]),
+        ("/GetTaskPushNotificationConfig", &[("name", 1, Text)]),
+        ("/ListTaskPushNotificationConfig", &[("parent", 1, Text), ("page_size", 2, Number), ("page_token", 3, Text)]),
+        ("/DeleteTaskPushNotificationConfig", &[("name", 1, Text)]),
+    ];
+    let mut cases = Vec::new();
+    for (method, fields) in methods {
+        for (name, number, wire) in *fields {
+            for (how, body) in wire.broken(*number) {
+                cases.push(case(format!("{method}: {name} {how}"), method, raw(0, body), Code::InvalidArgument));
+            }
+        }
+    }
+    cases
+}
+
+/// Requests whose fields are well written, and wrong or missing: the details name the field.
+fn named() -> Vec<Case> {
+    let long = || "t".repeat(257);
+    let bad = |what: &str, method: &str, body: Bytes, field| case(what, method, body, Code::InvalidArgument).names(field);
+    let list = |change: fn(&mut pb::ListTasksRequest)| {
+        let mut request = pb::ListTasksRequest::default();
+        change(&mut request);
+        frame(&request)
+    };
+    let config = |task_id: &str, id: String, url: &str| {
+        frame(&pb::TaskPushNotificationConfig { task_id: task_id.to_owned(), id, url: url.to_owned(), ..Default::default() })
+    };
+    let one = |task_id: String, id: String| frame(&pb::GetTaskPushNotificationConfigRequest { task_id, id, ..Default::default() });
+    let configured = |change: fn(&mut pb::SendMessageConfiguration)| {
+        let mut request = v1_0::send("hello");
+        change(request.configuration.get_or_insert_default());
+        frame(&request)
+    };
+    let t = || "t".to_owned();
+    let mut cases = vec![
+        bad("SendMessage of nothing", "SendMessage", raw(0, []), "message.parts"),
+        bad("no message id, named", "SendMessage", changed(|message| message.message_id.clear()), "message.messageId"),
+        bad("a message id of 257 bytes", "SendMessage", changed(|message| message.message_id = "m".repeat(257)), "message.messageId"),
+        bad("a context of 257 bytes", "SendMessage", changed(|message| message.context_id = "c".repeat(257)), "message.contextId"),
+        bad("a task of 257 bytes", "SendMessage", changed(|message| message.task_id = "t".repeat(257)), "message.taskId"),
+        bad("no role, named", "SendMessage", changed(|message| message.role = 0), "message.role"),
+        bad("the role -1", "SendMessage", changed(|message| message.role = -1), "message.role"),
+        bad("no parts, named", "SendMessage", changed(|message| message.parts.clear()), "message.parts"),
+        bad("257 parts, named", "SendMessage", changed(|message| message.parts = vec![message.parts[0].clone(); 257]), "message.parts"),
+        bad("a history of -1 to send", "SendMessage", configured(|to| to.history_length = Some(-1)), "configuration.historyLength"),
+        bad(
+            "a config without a URL to send",
+            "SendMessage",
+            configured(|to| to.task_push_notification_config = Some(pb::TaskPushNotificationConfig::default())),
+            "configuration.taskPushNotificationConfig.url",
+        ),
+        bad("a history of -1 in a list", "ListTasks", list(|request| request.history_length = Some(-1)), "historyLength"),
+        bad("a page of 101", "ListTasks", list(|request| request.page_size = Some(101)), "pageSize"),
+        bad("a page of 0, named", "ListTasks", list(|request| request.page_size = Some(0)), "pageSize"),
+        bad("a page token that is text", "ListTasks", list(|request| request.page_token = "hello".to_owned()), "pageToken"),
+        bad("a context of 257 bytes in a list", "ListTasks", list(|request| request.context_id = "c".repeat(257)), "contextId"),
+        bad("the state 99", "ListTasks", list(|request| request.status = 99), "status"),
+        bad("the state -1", "ListTasks", list(|request| request.status = -1), "status"),
+        bad("a config without a task", "CreateTaskPushNotificationConfig", config("", t(), "https://hook.example"), "taskId"),
+        bad("a config without a URL, named", "CreateTaskPushNotificationConfig", config("t", t(), ""), "url"),
+        bad("a config of 257 bytes", "CreateTaskPushNotificationConfig", config("t", long(), "https://hook.example"), "id"),
+        bad("the config of no task", "GetTaskPushNotificationConfig", one(String::new(), t()), "taskId"),
+        bad("no config of a task", "GetTaskPushNotificationConfig", one(t(), String::new()), "id"),
+        bad("the config of a task of 257 bytes", "GetTaskPushNotificationConfig", one(long(), t()), "taskId"),
+        bad("no config to delete", "DeleteTaskPushNotificationConfig", one(t(), String::new()), "id"),
+        bad("the configs of no task", "ListTaskPushNotificationConfigs", raw(0, []), "taskId"),
+        bad("an empty key, named", "SendMessage", frame(&v1_0::send("hello")), "Idempotency-Key").header("idempotency-key", ""),
+    ];
+    for method in ["GetTask", "CancelTask", "SubscribeToTask"] {
+        cases.push(bad(&format!("{method} without an id"), method, raw(0, []), "id"));
+        cases.push(bad(&format!("{method} of 257 bytes"), method, get(&long()), "id"));
+    }
+    cases
+}
+
 /// How a request can be incomplete or senseless.
 fn requests() -> Vec<Case> {
     use Code::{InvalidArgument, NotFound};
@@ -261,8 +431,10 @@ async fn every_mistake_has_its_code_and_the_connection_stays() {
     let mut watched = client.open::<_, pb::StreamResponse>("SubscribeToTask", request, &[]).await.unwrap().into_inner();
     next(&mut watched).await.unwrap().unwrap();
 
-    let cases: Vec<_> = [frames(), bytes(), requests(), heads()].into_iter().flatten().collect();
-    assert!(cases.len() >= 80, "only {} cases", cases.len());
+    let cases: Vec<_> = [frames(), bytes(), fields(), named(), requests(), heads()].into_iter().flatten().collect();
+    let old = cases.iter().filter(|case| case.path.starts_with("/a2a.v1.")).count();
+    println!("gRPC: {} malformed requests, {old} of them to v0.3", cases.len());
+    assert!(cases.len() >= 200 && old >= 50, "only {} cases, {old} of them to v0.3", cases.len());
     let mut wrong = Vec::new();
     for case in &cases {
         let status = post(&mut channel, case.method, &case.path, &case.headers, case.body.clone()).await;
@@ -273,6 +445,11 @@ async fn every_mistake_has_its_code_and_the_connection_stays() {
             let details = google_rpc::Status::decode(status.details()).unwrap();
             assert_eq!((details.code, details.message.as_str()), (i32::from(status.code()), status.message()), "{}", case.what);
             assert_eq!(details.details[0].type_url, "type.googleapis.com/google.rpc.ErrorInfo", "{}", case.what);
+            let bad = details.details.iter().find(|detail| detail.type_url.ends_with("BadRequest"));
+            let bad = bad.map(|bad| google_rpc::BadRequest::decode(bad.value.as_slice()).unwrap()).unwrap_or_default();
+            if let Some(field) = case.field.filter(|field| !bad.field_violations.iter().any(|found| found.field == *field)) {
+                wrong.push(format!("{}: {field} is not in {:?}", case.what, bad.field_violations));
+            }
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
