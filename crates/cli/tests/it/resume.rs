@@ -1,0 +1,84 @@
+//! Streams that are cut at every event, from servers that are killed meanwhile.
+
+use std::time::Duration;
+
+use crate::{
+    process::{Folder, Process, until},
+    voice::{Heard, Voice},
+};
+
+/// How many events there are at least.
+const EVENTS: usize = 50;
+
+/// Reads one event of a task, or of a new one, and goes away.
+async fn one(voice: Voice, server: &Process, so_far: &[Heard]) -> Option<Heard> {
+    let mut reading = match so_far.last() {
+        None => voice.send(server.address(), "stream 50").await,
+        Some(last) => voice.resume(server.address(), &voice.task(&last.event), last.seq).await,
+    };
+    reading.next().await
+}
+
+/// Places 1, 2, 3 … without a gap or a repetition, and the content of the log.
+#[track_caller]
+fn assert_is_log(voice: Voice, seen: &[Heard], log: &[Heard]) {
+    let places: Vec<_> = seen.iter().map(|heard| heard.seq).collect();
+    assert_eq!(places, (1..=seen.len() as u64).collect::<Vec<_>>(), "{voice:?}");
+    assert_eq!(seen, log, "{voice:?}");
+}
+
+/// A client that loses its connection after each event, of a server that dies every ten events.
+async fn cut_everywhere(voice: Voice) {
+    let folder = Folder::new();
+    let mut server = Process::demo(&folder).await;
+    let (mut seen, mut deaths) = (Vec::new(), 0);
+    while let Some(heard) = one(voice, &server, &seen).await {
+        let completed = voice.completed(&heard.event);
+        seen.push(heard);
+        if seen.len() == 1 {
+            // A turn that runs when its server dies fails by default; this one shall have its end.
+            let task = voice.task(&seen[0].event);
+            until(Duration::from_secs(20), "the end of the task", async || {
+                let mut reading = voice.resume(server.address(), &task, 1).await;
+                let mut completed = false;
+                while let Some(heard) = reading.next().await {
+                    completed = voice.completed(&heard.event);
+                }
+                completed.then_some(())
+            })
+            .await;
+        }
+        if seen.len() % 10 == 5 {
+            server.strike().await;
+            deaths += 1;
+        }
+        if completed {
+            break;
+        }
+    }
+    let task = voice.task(&seen[0].event);
+    assert_is_log(voice, &seen, &voice.log(server.address(), &task).await);
+    let chunks: String = seen.iter().filter_map(|heard| voice.chunk(&heard.event)).collect();
+    assert_eq!(chunks, (1..=50).map(|number| format!("{number}\n")).collect::<String>());
+    assert!(seen.len() > EVENTS && deaths >= 5, "{} events, {deaths} deaths", seen.len());
+}
+
+#[tokio::test]
+async fn a_json_rpc_stream_cut_at_every_event_is_whole() {
+    cut_everywhere(Voice::JsonRpc).await;
+}
+
+#[tokio::test]
+async fn a_v0_3_stream_cut_at_every_event_is_whole() {
+    cut_everywhere(Voice::OldJsonRpc).await;
+}
+
+#[tokio::test]
+async fn an_http_json_stream_cut_at_every_event_is_whole() {
+    cut_everywhere(Voice::Rest).await;
+}
+
+#[tokio::test]
+async fn a_grpc_stream_cut_at_every_event_is_whole() {
+    cut_everywhere(Voice::Grpc).await;
+}
