@@ -10,6 +10,15 @@ use crate::{
 /// How many events there are at least.
 const EVENTS: usize = 50;
 
+/// An agent that says 1 to 20 and then waits for a file; its turns are run again when their server died.
+const PATIENT: &str = r#"
+[[agent]]
+name = "patient"
+description = "Counts, and waits in between"
+command = ["sh", "-c", "seq 1 20; until [ -e go ]; do sleep 0.05; done; seq 21 50"]
+on_restart = "rerun"
+"#;
+
 /// Reads one event of a task, or of a new one, and goes away.
 async fn one(voice: Voice, server: &Process, so_far: &[Heard]) -> Option<Heard> {
     let mut reading = match so_far.last() {
@@ -81,4 +90,51 @@ async fn an_http_json_stream_cut_at_every_event_is_whole() {
 #[tokio::test]
 async fn a_grpc_stream_cut_at_every_event_is_whole() {
     cut_everywhere(Voice::Grpc).await;
+}
+
+/// The server dies while the task is running. A stream that was cut at every event goes on where it was,
+/// through what the next process makes of the task.
+async fn cut_while_running(voice: Voice) {
+    let folder = Folder::new();
+    let mut server = Process::file(&folder, PATIENT).await;
+    let mut seen = Vec::new();
+    while seen.len() < 12 {
+        seen.push(one(voice, &server, &seen).await.expect("the task is running"));
+    }
+    server.strike().await;
+    while seen.len() < 16 {
+        seen.push(one(voice, &server, &seen).await.expect("the events before the end are kept"));
+    }
+    server.strike().await;
+    folder.write("go", "");
+    while !seen.last().is_some_and(|heard| voice.completed(&heard.event)) {
+        seen.push(one(voice, &server, &seen).await.expect("the turn is run again"));
+    }
+    server.strike().await;
+    let task = voice.task(&seen[0].event);
+    assert_is_log(voice, &seen, &voice.log(server.address(), &task).await);
+    let chunks: String = seen.iter().filter_map(|heard| voice.chunk(&heard.event)).collect();
+    let counted = |to: u32| (1..=to).map(|number| format!("{number}\n")).collect::<String>();
+    assert!(chunks.ends_with(&counted(50)), "{chunks}");
+    assert!(chunks.starts_with(&counted(12)) && chunks.len() > counted(50).len(), "the turn was not run twice: {chunks}");
+}
+
+#[tokio::test]
+async fn a_json_rpc_stream_goes_on_when_its_turn_is_run_again() {
+    cut_while_running(Voice::JsonRpc).await;
+}
+
+#[tokio::test]
+async fn a_v0_3_stream_goes_on_when_its_turn_is_run_again() {
+    cut_while_running(Voice::OldJsonRpc).await;
+}
+
+#[tokio::test]
+async fn an_http_json_stream_goes_on_when_its_turn_is_run_again() {
+    cut_while_running(Voice::Rest).await;
+}
+
+#[tokio::test]
+async fn a_grpc_stream_goes_on_when_its_turn_is_run_again() {
+    cut_while_running(Voice::Grpc).await;
 }
