@@ -191,6 +191,7 @@ async fn readers_that_stall_cost_nothing_and_hold_up_nobody() {
 name = "sea"
 description = "Says the same again and again"
 command = ["sh", "-c", "until [ -e go ]; do sleep 0.05; done; yes '{wave}' | head -n {}"]
+chunk = "\n"
 max_processes = {}
 "#,
         Flood::CHUNKS,

@@ -30,6 +30,7 @@ schedule = [{pauses}]
 name = "talker"
 description = "Says twenty things"
 command = ["seq", "1", "20"]
+chunk = "\n"
 "#
     )
 }
@@ -92,7 +93,7 @@ async fn a_webhook_that_fails_and_goes_away_hears_everything_in_order() {
     assert!(firsts.iter().all(|received| received.place() == 1), "a later event overtook the first");
 
     // The port is closed, and the server dies meanwhile.
-    drop(failing);
+    failing.close().await;
     server.strike().await;
     let before = mailbox.received().len();
     let taking = Receiver::open(address, &mailbox, |_| Some(200));
@@ -100,7 +101,7 @@ async fn a_webhook_that_fails_and_goes_away_hears_everything_in_order() {
     until(Duration::from_secs(90), "the first five", async || (accepted(&mailbox).len() >= 5).then_some(())).await;
     assert!(mailbox.received()[..before].iter().all(|received| !received.accepted()));
 
-    drop(taking);
+    taking.close().await;
     server.strike().await;
     let _taking = Receiver::open(address, &mailbox, |_| Some(200));
     let log = Voice::Rest.log(server.address(), &task).await.len();
@@ -120,7 +121,7 @@ async fn a_notification_that_was_under_way_when_the_server_died_comes_again() {
     let task = begin(&server, &silent.url()).await;
     until(Duration::from_secs(30), "an attempt", async || (mailbox.received().len() == 1).then_some(())).await;
     server.kill().await;
-    drop(silent);
+    silent.close().await;
     let _taking = Receiver::open(address, &mailbox, |_| Some(200));
     server.restart().await;
     let log = Voice::Rest.log(server.address(), &task).await.len();
@@ -165,7 +166,7 @@ async fn what_nobody_took_is_kept_and_sent_again_on_demand() {
     assert!(dead.iter().all(|letter| letter.task == task.id));
 
     let address = failing.address;
-    drop(failing);
+    failing.close().await;
     let _taking = Receiver::open(address, &mailbox, |_| Some(200));
     assert_eq!(engine.redeliver(&caller, &task.id).await.unwrap(), 4);
     until(Duration::from_secs(30), "what was dead", async || (accepted(&mailbox).len() == 4).then_some(())).await;

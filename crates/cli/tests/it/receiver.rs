@@ -19,7 +19,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::{
     net::{TcpListener, TcpSocket},
-    task::{AbortHandle, JoinSet},
+    task::{JoinHandle, JoinSet},
 };
 
 /// A notification as it arrived, and how it was answered.
@@ -84,10 +84,10 @@ impl Mailbox {
     }
 }
 
-/// An HTTP server; dropped, it is gone with its connections and its port is closed.
+/// An HTTP server.
 pub(crate) struct Receiver {
     pub(crate) address: SocketAddr,
-    accepting: AbortHandle,
+    accepting: JoinHandle<()>,
 }
 
 impl Receiver {
@@ -97,12 +97,18 @@ impl Receiver {
         socket.bind(address).unwrap();
         let listener = socket.listen(64).unwrap();
         let address = listener.local_addr().unwrap();
-        let accepting = tokio::spawn(accept(listener, mailbox.clone(), script)).abort_handle();
+        let accepting = tokio::spawn(accept(listener, mailbox.clone(), script));
         Self { address, accepting }
     }
 
     pub(crate) fn url(&self) -> String {
         format!("http://{}/hook", self.address)
+    }
+
+    /// Closes its port and all connections.
+    pub(crate) async fn close(mut self) {
+        self.accepting.abort();
+        assert!((&mut self.accepting).await.unwrap_err().is_cancelled());
     }
 }
 

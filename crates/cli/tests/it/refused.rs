@@ -26,6 +26,7 @@ schedule = []
 name = "patient"
 description = "Waits, and then counts"
 command = ["sh", "-c", "echo ready; until [ -e go ]; do sleep 0.05; done; seq 1 20"]
+chunk = "\n"
 "#;
 
 async fn post(url: String, body: Value) -> Value {
