@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use crate::{
-    process::{Folder, Process, soon, until, within},
+    process::{Folder, Process, http, soon, until, within},
     voice::Voice,
 };
 
@@ -29,7 +29,7 @@ const OTHERS: usize = 500;
 pub(crate) async fn begin(server: &Process) -> String {
     let message = json!({"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "go"}]});
     let body = json!({"message": message, "configuration": {"returnImmediately": true}});
-    let request = reqwest::Client::new().post(server.url("/message:send")).header("a2a-version", "1.0");
+    let request = http().post(server.url("/message:send")).header("a2a-version", "1.0");
     let answer = request.header("content-type", "application/a2a+json").body(body.to_string()).send().await.unwrap();
     let answer: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
     answer["task"]["id"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()

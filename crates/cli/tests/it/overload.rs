@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::process::{Folder, Process, soon, until};
+use crate::process::{Folder, Process, http, soon, until};
 
 const REQUESTS: u64 = 8;
 const STREAMS: u64 = 4;
@@ -36,7 +36,7 @@ async fn ask(server: String, ask: Ask) -> reqwest::Response {
         Ask::Stream => ("/message:stream", json!({"message": message})),
         Ask::JsonRpc => ("/", json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}})),
     };
-    let request = reqwest::Client::new().post(server + path).header("a2a-version", "1.0").header("content-type", "application/json");
+    let request = http().post(server + path).header("a2a-version", "1.0").header("content-type", "application/json");
     request.body(body.to_string()).send().await.unwrap()
 }
 
@@ -72,7 +72,7 @@ async fn a_flood_of_requests_is_sent_away_and_does_no_harm() {
         let server = Process::file(&folder, CONFIG).await;
         let mut held = flood(&server, what, REQUESTS).await;
         assert_eq!(server.figure("a2a_requests_under_way").await, REQUESTS);
-        assert_eq!(reqwest::get(server.url("/readyz")).await.unwrap().status(), 200);
+        assert_eq!(http().get(server.url("/readyz")).send().await.unwrap().status(), 200);
         folder.write("go", "");
         while let Some(answer) = soon("an answer", held.join_next()).await {
             let answer = answer.unwrap();

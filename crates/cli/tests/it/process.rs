@@ -4,7 +4,10 @@ use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
     process::Stdio,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -38,6 +41,12 @@ pub(crate) async fn until<T>(time: Duration, what: &str, mut look: impl AsyncFnM
         }
     };
     within(time, what, looking).await
+}
+
+/// The HTTP client of all tests. It keeps no connections: the end of an answer is the end of its connection.
+pub(crate) fn http() -> reqwest::Client {
+    static CLIENT: OnceLock<reqwest::Client> = OnceLock::new();
+    CLIENT.get_or_init(|| reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build().unwrap()).clone()
 }
 
 /// A folder of a test, gone when the test is.
@@ -142,7 +151,7 @@ impl Process {
 
     /// One of the figures that it tells a scraper.
     pub(crate) async fn figure(&self, name: &str) -> u64 {
-        let text = reqwest::get(self.url("/metrics")).await.unwrap().text().await.unwrap();
+        let text = http().get(self.url("/metrics")).send().await.unwrap().text().await.unwrap();
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         line.unwrap_or_else(|| panic!("{name} is not in {text}")).parse().unwrap()
     }

@@ -14,7 +14,7 @@ use chancery::{
 use serde_json::{Value, json};
 
 use crate::{
-    process::{Folder, Process, until},
+    process::{Folder, Process, http, until},
     receiver::{Mailbox, Received, Receiver},
     voice::Voice,
 };
@@ -40,14 +40,14 @@ async fn begin(server: &Process, url: &str) -> String {
     let message = json!({"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "talk"}]});
     let configuration = json!({"taskPushNotificationConfig": {"id": "hook", "url": url, "token": "t-1"}});
     let body = json!({"message": message, "configuration": configuration});
-    let request = reqwest::Client::new().post(server.url("/message:send")).header("a2a-version", "1.0");
+    let request = http().post(server.url("/message:send")).header("a2a-version", "1.0");
     let answer = request.header("content-type", "application/a2a+json").body(body.to_string()).send().await.unwrap();
     let answer: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
     answer["task"]["id"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
 }
 
 async fn jwks(server: &Process) -> Value {
-    let text = reqwest::get(server.url("/.well-known/jwks.json")).await.unwrap().text().await.unwrap();
+    let text = http().get(server.url("/.well-known/jwks.json")).send().await.unwrap().text().await.unwrap();
     serde_json::from_str(&text).unwrap()
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{
     load::begin,
-    process::{Folder, Process, until},
+    process::{Folder, Process, http, until},
     receiver::{Mailbox, Receiver},
     voice::Voice,
 };
@@ -34,7 +34,7 @@ chunk = "\n"
 "#;
 
 async fn post(url: String, body: Value) -> Value {
-    let request = reqwest::Client::new().post(url).header("a2a-version", "1.0").header("content-type", "application/a2a+json");
+    let request = http().post(url).header("a2a-version", "1.0").header("content-type", "application/a2a+json");
     serde_json::from_str(&request.body(body.to_string()).send().await.unwrap().text().await.unwrap()).unwrap()
 }
 

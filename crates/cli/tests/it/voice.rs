@@ -18,7 +18,7 @@ use tonic::{
 };
 use tonic_prost::ProstCodec;
 
-use crate::process::soon;
+use crate::process::{http, soon};
 
 /// What a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Voice {
                 self.rpc(address, "message/stream", json!({"message": message}), None).await
             }
             Self::Rest => {
-                let request = client().post(format!("http://{address}/message:stream")).header("content-type", "application/a2a+json");
+                let request = http().post(format!("http://{address}/message:stream")).header("content-type", "application/a2a+json");
                 self.open(request.body(json!({"message": message}).to_string()), None).await
             }
             Self::Grpc => {
@@ -84,7 +84,7 @@ impl Voice {
         match self {
             Self::JsonRpc => self.rpc(address, "SubscribeToTask", json!({"id": task}), Some(after)).await,
             Self::OldJsonRpc => self.rpc(address, "tasks/resubscribe", json!({"id": task}), Some(after)).await,
-            Self::Rest => self.open(client().get(format!("http://{address}/tasks/{task}:subscribe")), Some(after)).await,
+            Self::Rest => self.open(http().get(format!("http://{address}/tasks/{task}:subscribe")), Some(after)).await,
             Self::Grpc => {
                 let request = pb::SubscribeToTaskRequest { id: task.to_owned(), ..Default::default() };
                 grpc(address, "SubscribeToTask", request, Some(after)).await
@@ -130,7 +130,7 @@ impl Voice {
 
     async fn rpc(self, address: SocketAddr, method: &str, params: Value, after: Option<u64>) -> Reading {
         let call = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-        let request = client().post(format!("http://{address}/")).header("content-type", "application/json");
+        let request = http().post(format!("http://{address}/")).header("content-type", "application/json");
         self.open(request.body(call.to_string()), after).await
     }
 
@@ -181,11 +181,6 @@ fn read_frame(frame: &str) -> Option<Heard> {
     let event = if data["jsonrpc"].is_string() { data["result"].clone() } else { data.clone() };
     assert!(event.is_object(), "an error in a stream: {data}");
     Some(Heard { seq: field("id").unwrap_or_else(|| panic!("no id in {frame}")).parse().unwrap(), event })
-}
-
-/// A client without a pool, so that the end of an answer is the end of its connection.
-fn client() -> reqwest::Client {
-    reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build().unwrap()
 }
 
 async fn grpc<Q: prost::Message + 'static>(address: SocketAddr, method: &str, request: Q, after: Option<u64>) -> Reading {
