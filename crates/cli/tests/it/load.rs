@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use crate::{
-    process::{Folder, Process, http, soon, until, within},
+    process::{Folder, Process, http, is_optimized, soon, until, within},
     voice::Voice,
 };
 
@@ -129,7 +129,7 @@ async fn ten_thousand_silent_streams_are_cheap_and_hear_an_event_at_once() {
     while let Some(reader) = soon("the readers", readers.join_next()).await {
         reader.unwrap();
     }
-    let (most_memory, most_time) = if cfg!(debug_assertions) { (60.0, 5_000) } else { (25.0, 500) };
+    let (most_memory, most_time) = if is_optimized() { (25.0, 500) } else { (60.0, 5_000) };
     assert!(each <= most_memory, "{each:.1} KiB each");
     // The machine may have other things to do now and then; the server must not.
     assert!(*slowest.iter().min().unwrap() < Duration::from_millis(most_time), "{slowest:?}");
@@ -139,11 +139,10 @@ async fn ten_thousand_silent_streams_are_cheap_and_hear_an_event_at_once() {
 struct Flood<'a> {
     folder: &'a Folder,
     server: &'a Process,
+    tasks: usize,
 }
 
 impl Flood<'_> {
-    /// Without optimization half of it is work enough.
-    const TASKS: usize = if cfg!(debug_assertions) { 10 } else { 20 };
     const CHUNKS: usize = 5_000;
     const STALLED: usize = 100;
 
@@ -151,7 +150,7 @@ impl Flood<'_> {
     async fn run(&self, stalled: usize) -> u64 {
         drop(std::fs::remove_file(self.folder.path("go")));
         let (mut readers, mut silent) = (JoinSet::new(), Vec::new());
-        for _ in 0..Self::TASKS {
+        for _ in 0..self.tasks {
             let task = begin(self.server).await;
             for _ in 0..stalled {
                 silent.push(subscribe(self.server.address(), &task).await);
@@ -165,7 +164,7 @@ impl Flood<'_> {
                 chunks
             });
         }
-        let streams = (Self::TASKS * (stalled + 1)) as u64;
+        let streams = (self.tasks * (stalled + 1)) as u64;
         let open = async || self.server.figure("a2a_streams_open").await;
         until(Duration::from_secs(20), "all streams", async || (open().await == streams).then_some(())).await;
         self.folder.write("go", "");
@@ -186,6 +185,8 @@ impl Flood<'_> {
 #[tokio::test(flavor = "multi_thread")]
 async fn readers_that_stall_cost_nothing_and_hold_up_nobody() {
     let folder = Folder::new();
+    // Without optimization half of it is work enough.
+    let tasks = if is_optimized() { 20 } else { 10 };
     // More than the system keeps on the way to a reader: 4 MiB at the most.
     let wave = format!("wave {}", "~".repeat(1_000));
     let config = format!(
@@ -200,18 +201,13 @@ max_processes = {}
 kill_after = "60s"
 "#,
         Flood::CHUNKS,
-        Flood::TASKS
+        tasks
     );
     let server = Process::file(&folder, &config).await;
-    let flood = Flood { folder: &folder, server: &server };
+    let flood = Flood { folder: &folder, server: &server, tasks };
     // What the tasks themselves need is measured without anybody who stalls.
     let alone = flood.run(0).await;
-    let stalled = flood.run(Flood::STALLED / Flood::TASKS).await;
-    eprintln!(
-        "{} tasks of {} chunks: at most {alone} KiB alone, {stalled} KiB with {} who stall",
-        Flood::TASKS,
-        Flood::CHUNKS,
-        Flood::STALLED
-    );
+    let stalled = flood.run(Flood::STALLED / tasks).await;
+    eprintln!("{} tasks of {} chunks: at most {alone} KiB alone, {stalled} KiB with {} who stall", tasks, Flood::CHUNKS, Flood::STALLED);
     assert!(stalled.saturating_sub(alone) < 64 * 1_024, "{alone} KiB alone, {stalled} KiB with readers that stall");
 }

@@ -1,6 +1,7 @@
 //! The binary as a process, and a folder for it.
 
 use std::{
+    ffi::OsString,
     net::SocketAddr,
     path::{Path, PathBuf},
     process::Stdio,
@@ -16,6 +17,9 @@ use tokio::{
     io::{AsyncBufReadExt, BufReader},
     process::{Child, Command},
 };
+
+/// Names the binary to try.
+const BINARY: &str = "A2A_TRIAL_BINARY";
 
 /// How long anything may take that is waited for.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -41,6 +45,17 @@ pub(crate) async fn until<T>(time: Duration, what: &str, mut look: impl AsyncFnM
         }
     };
     within(time, what, looking).await
+}
+
+/// The binary that is tried: the one that `A2A_TRIAL_BINARY` names, which is taken for an optimized one, or
+/// the one that was built with the tests.
+fn binary() -> OsString {
+    std::env::var_os(BINARY).unwrap_or_else(|| env!("CARGO_BIN_EXE_a2a").into())
+}
+
+/// Whether the binary is as fast and small as its users know it.
+pub(crate) fn is_optimized() -> bool {
+    std::env::var_os(BINARY).is_some() || !cfg!(debug_assertions)
 }
 
 /// The HTTP client of all tests. It keeps no connections: the end of an answer is the end of its connection.
@@ -158,7 +173,7 @@ impl Process {
 }
 
 async fn start(arguments: &[String], port: u16) -> (Child, SocketAddr) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_a2a"));
+    let mut command = Command::new(binary());
     command.args(arguments).args(["--port", &port.to_string()]).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
     let mut child = command.spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
