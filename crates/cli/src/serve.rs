@@ -9,7 +9,10 @@ use std::{
 use anyhow::{Context, Result, bail};
 use chancery::{Limits, Memory, Place, Running, Server, Sqlite, Tls, server::guard::Guard, store::Store};
 use chancery_core::{Binding, Card, Version};
-use chancery_engine::store::sqlite::{Durability, Options};
+use chancery_engine::{
+    push::Schedule,
+    store::sqlite::{Durability, Options},
+};
 use clap::Args;
 use serde_json::json;
 
@@ -355,6 +358,9 @@ impl Plan {
         };
         let mut server = Server::several().shared_store(store).versions(self.versions.iter().copied());
         server = server.lenient_version(self.lenient_version).grace(self.drain).limits(self.limits()).guard(self.guard()?);
+        if let Some(pauses) = self.config.as_ref().and_then(|config| config.push.schedule.as_ref()) {
+            server = server.schedule(Schedule::new(pauses.iter().copied()));
+        }
         if let Some(data) = &self.data {
             server = server.data(data);
         }
@@ -378,6 +384,8 @@ impl Plan {
             limits.body = said.body.and_then(|body| usize::try_from(body).ok()).unwrap_or(limits.body);
             limits.message.parts = said.parts.unwrap_or(limits.message.parts);
             limits.message.json_depth = said.json_depth.unwrap_or(limits.message.json_depth);
+            limits.requests = said.requests.unwrap_or(limits.requests);
+            limits.streams_per_caller = said.streams.unwrap_or(limits.streams_per_caller);
         }
         limits
     }

@@ -95,9 +95,11 @@ pub(crate) struct Store {
 pub(crate) struct Push {
     /// Private networks that webhooks may be in, as address and prefix length.
     pub(crate) allow: Vec<String>,
+    /// The pauses before a failed notification is tried again; those of the server when not said.
+    pub(crate) schedule: Option<Vec<Duration>>,
 }
 
-/// How much a request may hold; what is not said is left to the server.
+/// How much a request may hold, and how many there may be; what is not said is left to the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Limits {
     /// Bytes of a body.
@@ -106,6 +108,10 @@ pub(crate) struct Limits {
     pub(crate) parts: Option<usize>,
     /// Depth of free JSON.
     pub(crate) json_depth: Option<usize>,
+    /// Requests under way.
+    pub(crate) requests: Option<usize>,
+    /// Open streams of one caller.
+    pub(crate) streams: Option<usize>,
 }
 
 /// How long finished tasks are kept.
@@ -130,8 +136,8 @@ const SERVER: Keys = Keys {
     later: &["console", "database", "bus"],
 };
 const STORE: Keys = Keys { known: &["ephemeral", "durability"], later: &["database"] };
-const PUSH: Keys = Keys { known: &["allow"], later: &["timeout", "signing_key"] };
-const LIMITS: Keys = Keys { known: &["body", "parts", "json_depth"], later: &["headers", "streams", "rate", "tasks"] };
+const PUSH: Keys = Keys { known: &["allow", "schedule"], later: &["timeout", "signing_key"] };
+const LIMITS: Keys = Keys { known: &["body", "parts", "json_depth", "requests", "streams"], later: &["headers", "rate", "tasks"] };
 const RETENTION: Keys = Keys { known: &["tasks"], later: &["events"] };
 const LOG: Keys = Keys { known: &["format", "level"], later: &["otlp"] };
 
@@ -226,14 +232,14 @@ fn store(mut section: Section<'_, '_>) -> Result<Store> {
 }
 
 fn push(mut section: Section<'_, '_>) -> Result<Push> {
-    let Some(networks) = section.texts("allow")? else { return Ok(Push::default()) };
-    for network in &networks.value {
+    let networks = or(section.texts("allow")?, Vec::new);
+    for network in &networks {
         if !is_network(&network.value) {
             let what = format!("allow must name networks, not {:?}", network.value);
             return Err(section.wrong(network, what).hint("write a network like \"10.0.0.0/8\" or \"fd00::/8\""));
         }
     }
-    Ok(Push { allow: networks.value.into_iter().map(|network| network.value).collect() })
+    Ok(Push { allow: networks.into_iter().map(|network| network.value).collect(), schedule: section.durations("schedule")? })
 }
 
 fn limits(mut section: Section<'_, '_>) -> Result<Limits> {
@@ -241,6 +247,8 @@ fn limits(mut section: Section<'_, '_>) -> Result<Limits> {
         body: section.size("body")?.map(|size| size.value),
         parts: section.count("parts")?.map(|parts| parts.value),
         json_depth: section.count("json_depth")?.map(|depth| depth.value),
+        requests: section.count("requests")?.map(|requests| requests.value),
+        streams: section.count("streams")?.map(|streams| streams.value),
     })
 }
 

@@ -172,13 +172,14 @@ impl<'d, 't> Section<'d, 't> {
     /// A length of time.
     pub(crate) fn duration(&mut self, key: &str) -> Result<Option<Value<Duration>>> {
         let Some(text) = self.text(key)? else { return Ok(None) };
-        match duration(&text.value) {
-            Some(value) => Ok(Some(Value { value, place: text.place })),
-            None => {
-                let what = format!("{key} must be a duration, not {:?}", text.value);
-                Err(self.wrong(&text, what).hint("write it like 500ms, 2s, 5m or 1h30m"))
-            }
-        }
+        let value = self.measured(key, &text)?;
+        Ok(Some(Value { value, place: text.place }))
+    }
+
+    /// A list of lengths of time.
+    pub(crate) fn durations(&mut self, key: &str) -> Result<Option<Vec<Duration>>> {
+        let Some(texts) = self.texts(key)? else { return Ok(None) };
+        texts.value.iter().map(|text| self.measured(key, text)).collect::<Result<_>>().map(Some)
     }
 
     /// A number of bytes.
@@ -226,6 +227,13 @@ impl<'d, 't> Section<'d, 't> {
     /// Whether the key is there, and where.
     pub(crate) fn key_span(&self, key: &str) -> Option<Range<usize>> {
         self.table.keys().find(|known| known.get_ref().as_ref() == key).map(Spanned::span)
+    }
+
+    fn measured(&self, key: &str, text: &Value<String>) -> Result<Duration> {
+        duration(&text.value).ok_or_else(|| {
+            let what = format!("{key} must be a duration, not {:?}", text.value);
+            self.wrong(text, what).hint("write it like 500ms, 2s, 5m or 1h30m")
+        })
     }
 
     fn choose<T: Copy>(&self, key: &str, text: Value<String>, choices: &[(&'static str, T)]) -> Result<Value<T>> {

@@ -62,10 +62,13 @@ fn everything_that_is_said_is_read() {
         durability = "process"
         [push]
         allow = ["10.0.0.0/8", "fd00::/8"]
+        schedule = ["200ms", "1h"]
         [limits]
         body = "64k"
         parts = 1_000
         json_depth = 0x20
+        requests = 8
+        streams = 20_000
         [retention]
         tasks = "forever"
         [log]
@@ -105,7 +108,9 @@ fn everything_that_is_said_is_read() {
     assert_eq!((config.server.drain, config.server.reload, config.server.lenient_version), (Duration::from_secs(90), false, true));
     assert_eq!(config.store, Store { ephemeral: true, durability: Durability::Process });
     assert_eq!(config.push.allow, ["10.0.0.0/8", "fd00::/8"]);
-    assert_eq!(config.limits, Limits { body: Some(65_536), parts: Some(1_000), json_depth: Some(32) });
+    assert_eq!(config.push.schedule, Some(vec![Duration::from_millis(200), Duration::from_secs(3_600)]));
+    let limits = Limits { body: Some(65_536), parts: Some(1_000), json_depth: Some(32), requests: Some(8), streams: Some(20_000) };
+    assert_eq!(config.limits, limits);
     assert_eq!(config.retention.tasks, None);
     assert_eq!(config.log, Log { json: true, level: tracing::Level::DEBUG });
     let [words, talk] = &config.agents[..] else { panic!("two agents") };
@@ -214,6 +219,15 @@ fn what_is_wrong_is_said_with_its_place_and_a_suggestion() {
             "[push]\nallow = [\"10.0.0.0\"]\n",
             "a2a.toml:2:10: allow must name networks, not \"10.0.0.0\"\n  |\n2 | allow = [\"10.0.0.0\"]\n  |          ^^^^^^^^^^\nhint: write a network like \"10.0.0.0/8\" or \"fd00::/8\"",
         ),
+        (
+            "[push]\nschedule = [\"1s\", \"soon\"]\n",
+            "a2a.toml:2:19: schedule must be a duration, not \"soon\"\n  |\n2 | schedule = [\"1s\", \"soon\"]\n  |                   ^^^^^^\nhint: write it like 500ms, 2s, 5m or 1h30m",
+        ),
+        (
+            "[push]\nschedule = \"1s\"\n",
+            "a2a.toml:2:12: schedule of [push] must be a list of strings, not a string\n  |\n2 | schedule = \"1s\"\n  |            ^^^^",
+        ),
+        ("[limits]\nstreams = 0\n", "a2a.toml:2:11: streams must be a whole number of at least 1\n  |\n2 | streams = 0\n  |           ^"),
         (
             "[limits]\nbody = \"big\"\n",
             "a2a.toml:2:8: body must be a size, not \"big\"\n  |\n2 | body = \"big\"\n  |        ^^^^^\nhint: write it like \"512\", \"64k\" or \"16MiB\"",

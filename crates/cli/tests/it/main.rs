@@ -1,6 +1,14 @@
-//! The binary, as its users run it.
+//! The binary, as its users run it: real processes, which are really killed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test fails by panicking and says why")]
 
+mod load;
+mod overload;
+mod process;
+mod push;
 mod readme;
+mod receiver;
+mod refused;
+mod resume;
 mod serve;
+mod voice;
