@@ -1,5 +1,7 @@
 //! The binary, as its users run it: real processes, which are really killed.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, reason = "a test fails by panicking, and tells its figures")]
+
 mod load;
 mod overload;
 mod process;
