@@ -1,6 +1,13 @@
 //! Programs as agents: how they are started, and those that take text and give text.
 
-use std::{process::ExitStatus, sync::Arc, time::Duration};
+use std::{
+    process::ExitStatus,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use chancery_engine::{ArtifactWriter, Failure, Outcome, Turn};
 use tokio::{
@@ -65,7 +72,8 @@ impl Text {
         let mut process = self.children.start(command, self.command.kill_after, Some(permit)).map_err(|error| unstarted(&error))?;
         let (stdin, stdout, stderr) =
             (process.stdin.take(), self.children.pump(process.stdout.take()), self.children.pump(process.stderr.take()));
-        let mut output = Output::new(turn, self.chunk.as_deref());
+        let flow = Flow::default();
+        let mut output = Output::new(turn, self.chunk.as_deref(), &flow);
         let mut tail = Tail::default();
         let status = {
             // All three at once: a program that writes before it has read everything must not stand still.
@@ -76,7 +84,7 @@ impl Text {
                 };
                 tokio::try_join!(feed(stdin, turn.text()), output.copy(stdout), logged).map(|_| ())
             };
-            end(&process, self.command.kill_after, talk).await?
+            end(&process, self.command.kill_after, &flow, talk).await?
         };
         output.finish().await?;
         for artifact in folders.results().await? {
@@ -93,9 +101,22 @@ impl Text {
     }
 }
 
+/// How the output moves: whether a piece is being passed on, and how many were.
+#[derive(Default)]
+struct Flow {
+    busy: AtomicBool,
+    pieces: AtomicU64,
+}
+
 /// Waits for the process and its pipes. What it left running may hold the pipes a little longer than it
-/// lived, but not for ever.
-async fn end(process: &Process, patience: Duration, talk: impl Future<Output = Result<(), Failure>>) -> Result<ExitStatus, Failure> {
+/// lived, but not for ever: when nothing came for so long, nothing more is waited for. What did come is
+/// passed on to the last piece, however slow that is.
+async fn end(
+    process: &Process,
+    patience: Duration,
+    flow: &Flow,
+    talk: impl Future<Output = Result<(), Failure>>,
+) -> Result<ExitStatus, Failure> {
     let mut talk = std::pin::pin!(talk);
     let status = tokio::select! {
         told = &mut talk => {
@@ -104,11 +125,20 @@ async fn end(process: &Process, patience: Duration, talk: impl Future<Output = R
         }
         status = process.exit() => status?,
     };
-    match tokio::time::timeout(patience, talk).await {
-        Ok(told) => told?,
-        Err(_) => tracing::warn!("something that the command started keeps its output open"),
+    loop {
+        let pieces = flow.pieces.load(Ordering::Relaxed);
+        match tokio::time::timeout(patience, &mut talk).await {
+            Ok(told) => {
+                told?;
+                return Ok(status);
+            }
+            Err(_) if flow.busy.load(Ordering::Relaxed) || flow.pieces.load(Ordering::Relaxed) != pieces => {}
+            Err(_) => {
+                tracing::warn!("something that the command started keeps its output open");
+                return Ok(status);
+            }
+        }
     }
-    Ok(status)
 }
 
 /// The program with its arguments, and with nothing of our environment but what is named.
@@ -192,20 +222,24 @@ struct Output<'a> {
     writer: Option<ArtifactWriter>,
     /// What is read and not yet a chunk.
     rest: Vec<u8>,
+    flow: &'a Flow,
 }
 
 impl<'a> Output<'a> {
-    fn new(turn: &'a Turn, delimiter: Option<&'a str>) -> Self {
-        Self { turn, delimiter, writer: None, rest: Vec::new() }
+    fn new(turn: &'a Turn, delimiter: Option<&'a str>, flow: &'a Flow) -> Self {
+        Self { turn, delimiter, writer: None, rest: Vec::new(), flow }
     }
 
     async fn copy(&mut self, mut from: mpsc::Receiver<Vec<u8>>) -> Result<(), Failure> {
         while let Some(piece) = from.recv().await {
+            self.flow.busy.store(true, Ordering::Relaxed);
+            self.flow.pieces.fetch_add(1, Ordering::Relaxed);
             self.rest.extend_from_slice(&piece);
             match self.delimiter {
                 Some(delimiter) => self.split(delimiter.as_bytes()).await?,
                 None => self.lines().await?,
             }
+            self.flow.busy.store(false, Ordering::Relaxed);
         }
         Ok(())
     }

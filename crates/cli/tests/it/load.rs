@@ -198,7 +198,6 @@ command = ["sh", "-c", "until [ -e go ]; do sleep 0.05; done; yes '{wave}' | hea
 chunk = "\n"
 max_processes = {}
 # The command is done long before everything it said is stored.
-kill_after = "60s"
 "#,
         Flood::CHUNKS,
         tasks

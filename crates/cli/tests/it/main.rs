@@ -1,6 +1,12 @@
 //! The binary, as its users run it: real processes, which are really killed.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test fails by panicking and says why")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and tells its figures"
+)]
 
 mod load;
 mod overload;
