@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use chancery_core::{Answer, Binding, BoxError, Bytes, Caller, Error, ErrorKind, Operation, Request, Result, Version};
+use chancery_core::{Answer, Binding, BoxError, Bytes, Caller, Error, ErrorKind, EventStream, Operation, Reply, Request, Result, Version};
 use chancery_wire::headers;
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
@@ -42,9 +42,26 @@ pub(crate) struct Refusal {
     pub(crate) error: Error,
 }
 
+/// What a request is answered with.
+pub(crate) enum Reached {
+    Reply(Reply),
+    /// A reply that is v1.0 JSON already.
+    Json(Bytes),
+    Stream(EventStream),
+}
+
+impl From<Answer> for Reached {
+    fn from(answer: Answer) -> Self {
+        match answer {
+            Answer::Reply(reply) => Self::Reply(reply),
+            Answer::Stream(events) => Self::Stream(events),
+        }
+    }
+}
+
 /// What became of a request.
 pub(crate) struct Done {
-    pub(crate) answer: Result<Answer>,
+    pub(crate) answer: Result<Reached>,
     pub(crate) caller: Caller,
     /// For an answer that is a stream.
     pub(crate) pass: Option<StreamPass>,
@@ -103,12 +120,12 @@ impl Visit<'_> {
         }
     }
 
-    /// Has a request answered, and counts it.
-    pub(crate) async fn run(&self, version: Version, binding: Binding, request: Request) -> Done {
+    /// Has a request answered, and counts it. `json_will_do` says that the answer may be v1.0 JSON already.
+    pub(crate) async fn run(&self, version: Version, binding: Binding, request: Request, json_will_do: bool) -> Done {
         let (began, operation) = (Instant::now(), request.operation());
         let agent = self.agent.key.as_str();
         let span = tracing::info_span!("request", agent, op = operation.name(), %version, %binding);
-        let done = self.enter(version, operation, request).instrument(span).await;
+        let done = self.enter(version, operation, request, json_will_do).instrument(span).await;
         let error = done.answer.as_ref().err();
         let took = began.elapsed();
         self.doors.meter.answered(version, binding, operation, error.map(Error::kind), took);
@@ -116,7 +133,7 @@ impl Visit<'_> {
         done
     }
 
-    async fn enter(&self, version: Version, operation: Operation, request: Request) -> Done {
+    async fn enter(&self, version: Version, operation: Operation, request: Request, json_will_do: bool) -> Done {
         let mut caller = match call::caller(&self.head.headers, version, &self.agent.extensions) {
             Ok(caller) => caller,
             Err(error) => return Done { answer: Err(error), caller: Caller::anonymous(), pass: None },
@@ -129,7 +146,14 @@ impl Visit<'_> {
         let (answer, pass) = match admitted {
             Ok((_request, pass)) => {
                 caller.deadline = self.deadline.map(tokio::time::Instant::into_std);
-                (in_time(self.deadline, call::answer(&*self.agent.operations, &mut caller, request)).await, pass)
+                let (operations, caller) = (&*self.agent.operations, &mut caller);
+                let answer = async move {
+                    if json_will_do && let Some(text) = call::at_hand(operations, caller, &request).await? {
+                        return Ok(Reached::Json(text));
+                    }
+                    call::answer(operations, caller, request).await.map(Reached::from)
+                };
+                (in_time(self.deadline, answer).await, pass)
             }
             Err(error) => (Err(error), None),
         };
@@ -145,14 +169,14 @@ impl Visit<'_> {
         }
     }
 
-    fn report(&self, version: Version, binding: Binding, operation: Operation, answer: &Result<Answer>, took: Duration) {
+    fn report(&self, version: Version, binding: Binding, operation: Operation, answer: &Result<Reached>, took: Duration) {
         let agent = self.agent.key.as_str();
         let op = operation.name();
         match answer {
             Ok(answer) => {
                 let task = match answer {
-                    Answer::Reply(reply) => reply.task(),
-                    Answer::Stream(_) => None,
+                    Reached::Reply(reply) => reply.task(),
+                    Reached::Json(_) | Reached::Stream(_) => None,
                 };
                 let id = task.map(|task| task.id.as_str());
                 let state = task.map(|task| task.status.state.as_str());
