@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::{
-    clock,
     driver::Begin,
     engine::{Inner, OnRestart},
     live::Live,
