@@ -12,7 +12,7 @@ use http::{
     header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER},
     request::Parts,
 };
-use http_body_util::{BodyExt, Limited};
+use http_body_util::BodyExt;
 use tracing::Instrument as _;
 
 use crate::{
@@ -222,9 +222,9 @@ where
     if announced.is_some_and(|length| length > limit) {
         return Err(too_large(limit));
     }
-    match tokio::time::timeout(limits.body_time, Limited::new(body, limit).collect()).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_large(limit)),
+    match tokio::time::timeout(limits.body_time, collect(body, limit)).await {
+        Ok(Ok(Some(body))) => Ok(body),
+        Ok(Ok(None)) => Err(too_large(limit)),
         Ok(Err(error)) => Err(Refusal {
             status: StatusCode::BAD_REQUEST,
             error: Error::new(ErrorKind::InvalidRequest, "The body could not be read").caused_by(error),
@@ -234,6 +234,32 @@ where
             Err(Refusal { status: StatusCode::REQUEST_TIMEOUT, error })
         }
     }
+}
+
+/// Puts a body together; `None` when it is larger than `limit`. Most bodies are one piece, which is not copied.
+async fn collect<B>(body: B, limit: usize) -> Result<Option<Bytes>, BoxError>
+where
+    B: http_body::Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    let mut body = std::pin::pin!(body);
+    let (mut first, mut whole) = (Bytes::new(), Vec::new());
+    while let Some(frame) = body.as_mut().frame().await {
+        // What is no data is a trailer, which says nothing here.
+        let Ok(piece) = frame.map_err(Into::into)?.into_data() else { continue };
+        if first.len().max(whole.len()) + piece.len() > limit {
+            return Ok(None);
+        }
+        if first.is_empty() {
+            first = piece;
+            continue;
+        }
+        if whole.is_empty() {
+            whole.extend_from_slice(&first);
+        }
+        whole.extend_from_slice(&piece);
+    }
+    Ok(Some(if whole.is_empty() { first } else { whole.into() }))
 }
 
 /// Waits for an answer until the caller stops waiting. What was begun goes on.
