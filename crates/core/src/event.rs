@@ -220,6 +220,16 @@ struct Encodings {
 }
 
 impl SharedEvent {
+    /// The form that is the event's v1.0 JSON in one line.
+    pub const V1_0: u8 = 0;
+
+    /// An event with its v1.0 JSON, which whoever has written it down already need not have written again.
+    /// The text must be one line for every reader, as that of ASCII always is.
+    #[must_use]
+    pub fn with_json(event: Event, json: Bytes) -> Self {
+        Self(Arc::new(Encodings { event, forms: Mutex::new(vec![(Self::V1_0, json)]) }))
+    }
+
     /// The bytes of a form, made by `make` when nobody has asked for them before. Whoever encodes chooses
     /// the numbers of the forms, and makes nothing here that depends on the reader.
     ///

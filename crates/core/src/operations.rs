@@ -3,6 +3,7 @@
 use std::pin::Pin;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use futures_core::Stream;
 
 use crate::{
@@ -57,6 +58,13 @@ pub trait Operations: Send + Sync {
 
     /// Reads the card for authenticated callers.
     async fn get_extended_card(&self, caller: &Caller, request: GetExtendedCard) -> Result<Card>;
+
+    /// The answer to a request as v1.0 JSON, from those who have it at hand: the text that the answer of the
+    /// operation would be, under the same rules. `None` says nothing; the operation is to be called then.
+    async fn at_hand(&self, caller: &Caller, request: &Request) -> Result<Option<Bytes>> {
+        let _ = (caller, request); // Most have nothing at hand.
+        Ok(None)
+    }
 }
 
 /// The answer to a [`Request`]: one reply, or a stream of events.

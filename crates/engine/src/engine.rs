@@ -15,6 +15,7 @@ use crate::{
     agent::{Agent, AnyAgent},
     clock::{self, Clock, SystemClock},
     driver::{self, Begin, Command},
+    finished::Finished,
     keys::Keys,
     live::Live,
     push::{self, Outbox, Post, Schedule, Sender},
@@ -129,6 +130,7 @@ pub(crate) struct Inner {
     pub(crate) outbox: Notify,
     post: Option<Arc<Post>>,
     pub(crate) keys: Keys,
+    pub(crate) finished: Finished,
     live: Mutex<HashMap<TaskId, Weak<Live>>>,
     /// Tasks of ours whose driver had to give up.
     orphans: Mutex<Vec<(Scope, TaskId)>>,
@@ -373,6 +375,7 @@ impl Builder {
             outbox: Notify::new(),
             post: self.sender.map(|sender| Post::new(sender, self.schedule)),
             keys: Keys::default(),
+            finished: Finished::default(),
             live: Mutex::new(HashMap::new()),
             orphans: Mutex::new(Vec::new()),
             this: this.clone(),
@@ -418,6 +421,11 @@ impl Inner {
     /// Now, as finely as it is written: what is seen is then what is stored.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now().to_millis()
+    }
+
+    /// Tasks with a status older than this may have been forgotten.
+    pub(crate) fn oldest(&self) -> Timestamp {
+        self.setup().options.retention.map_or(Timestamp::MIN, |age| clock::before(self.now(), age))
     }
 
     /// Whose data a caller works with.

@@ -63,6 +63,8 @@ pub(crate) struct Journal {
 struct Writing {
     store: Pin<Box<dyn Future<Output = store::Result<()>> + Send>>,
     entries: Vec<Entry>,
+    /// The v1.0 JSON of each event, if anybody is about to read it.
+    texts: Vec<Bytes>,
     state: TaskState,
     seq: Seq,
     deliveries: bool,
@@ -192,7 +194,11 @@ impl Journal {
         let entries = std::mem::take(&mut self.pending);
         let expected = self.committed;
         let head = Head::new(self.live.id.clone(), self.context.clone(), self.state, self.updated, self.seq);
-        let mut commit = Commit::new(head, expected, Row::new(expected.next(), self.seq, log::write_entries(&entries)));
+        let read = self.live.is_read();
+        let mut texts = Vec::with_capacity(if read { entries.len() } else { 0 });
+        let payload = log::write_entries(&entries, |text| texts.extend(read.then_some(text)));
+        let texts = texts.into_iter().map(|text| payload.slice(text)).collect();
+        let mut commit = Commit::new(head, expected, Row::new(expected.next(), self.seq, payload));
         commit.lease = attempt.map(|attempt| {
             let until = clock::after(self.engine.now(), self.engine.setup().options.lease);
             Lease::new(self.engine.holder.clone(), until, attempt)
@@ -210,7 +216,7 @@ impl Journal {
         }
         let deliveries = !commit.deliveries.is_empty();
         let store = Box::pin(write(self.engine.clone(), self.live.clone(), commit));
-        self.commit = Some(Box::new(Writing { store, entries, state: self.state, seq: self.seq, deliveries, held }));
+        self.commit = Some(Box::new(Writing { store, entries, texts, state: self.state, seq: self.seq, deliveries, held }));
     }
 
     /// The whole task, when enough happened since it was last written whole.
@@ -230,11 +236,11 @@ impl Journal {
     pub(crate) fn poll_commit(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Committed>>> {
         let Some(commit) = &mut self.commit else { return Poll::Ready(None) };
         let result = std::task::ready!(commit.store.as_mut().poll(cx));
-        let Some(Writing { entries, state, seq, deliveries, held, .. }) = self.commit.take().map(|commit| *commit) else {
+        let Some(Writing { entries, texts, state, seq, deliveries, held, .. }) = self.commit.take().map(|commit| *commit) else {
             return Poll::Ready(None);
         };
         let published = match result {
-            Ok(()) => self.live.publish(entries),
+            Ok(()) => self.live.publish(entries, texts),
             Err(store::Error::Conflict(_)) => {
                 Err(Error::new(ErrorKind::Unavailable, "Another process works on this task").with("taskId", self.live.id.as_str()))
             }

@@ -6,6 +6,7 @@ mod desk;
 mod driver;
 mod engine;
 mod feed;
+mod finished;
 mod journal;
 mod keys;
 mod live;

@@ -18,7 +18,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use chancery_core::{Result, Seq, SharedEvent, Task, TaskId};
+use chancery_core::{Bytes, Result, Seq, SharedEvent, Task, TaskId};
 use tokio::sync::Notify;
 
 use crate::{
@@ -101,19 +101,27 @@ impl Live {
         })
     }
 
-    /// Makes committed entries visible and wakes whoever waits.
-    pub(crate) fn publish(&self, entries: Vec<Entry>) -> Result<()> {
+    /// Makes committed entries visible and wakes whoever waits. `texts` are the events as v1.0 JSON, or
+    /// nothing.
+    pub(crate) fn publish(&self, entries: Vec<Entry>, texts: Vec<Bytes>) -> Result<()> {
         let mut committed = self.lock();
         // Readers announce themselves before they look. Who comes later finds these events in the store.
         let heard = self.is_read();
         if !heard {
             committed.ring = VecDeque::new();
         }
+        let mut texts = texts.into_iter();
         for entry in entries {
             let seq = committed.seq.next();
+            // What is not ASCII may hold characters that end a line for some readers.
+            let text = texts.next().filter(|text| text.is_ascii());
             if heard {
                 state::apply(&mut committed.task, &entry)?;
-                committed.ring.push_back((seq, SharedEvent::from(entry.event)));
+                let event = match text {
+                    Some(text) => SharedEvent::with_json(entry.event, text),
+                    None => SharedEvent::from(entry.event),
+                };
+                committed.ring.push_back((seq, event));
             } else {
                 state::absorb(&mut committed.task, entry)?;
             }
@@ -139,7 +147,7 @@ impl Live {
         for row in rows {
             missed.extend(log::read_entries(row)?.into_iter().filter(|(seq, _)| *seq > known).map(|(_, entry)| entry));
         }
-        self.publish(missed).map_err(|error| store::Error::Corrupt(error.into()))
+        self.publish(missed, Vec::new()).map_err(|error| store::Error::Corrupt(error.into()))
     }
 
     /// Says that nothing more comes from here.

@@ -4,10 +4,10 @@
 //! `{"event": …, "message": …, "record": …}`, a snapshot is `{"task": …, "record": …}`, both with the v1.0
 //! forms inside.
 
-use std::{borrow::Cow, cell::Cell};
+use std::{borrow::Cow, cell::Cell, ops::Range};
 
 use chancery_core::{Bytes, Event, Message, Record, Seq, Task};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     state::{self, Entry},
@@ -16,13 +16,13 @@ use crate::{
 
 const FORMAT: u8 = b'1';
 
-#[derive(Serialize, Deserialize)]
-struct StoredEntry<'a> {
-    event: Cow<'a, Event>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    message: Option<Cow<'a, Message>>,
+#[derive(Deserialize)]
+struct StoredEntry {
+    event: Event,
+    #[serde(default)]
+    message: Option<Box<Message>>,
     /// Beside a new task only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     record: Option<Record>,
 }
 
@@ -32,21 +32,25 @@ struct Snapshot<'a> {
     record: Record,
 }
 
-fn write<T: Serialize>(value: &T) -> Bytes {
+/// Makes a payload where there is room already, so that the payload itself is exactly as large as it must be.
+fn draft(write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
     /// What a thread keeps at the most for its next payload.
     const KEPT: usize = 64 * 1024;
     thread_local!(static DRAFT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) });
-    // Written where there is room already, so that the payload itself is exactly as large as it must be.
     let mut draft = DRAFT.take();
     draft.clear();
     draft.push(FORMAT);
-    // Writing to memory does not fail, and all keys of the model are strings.
-    drop(serde_json::to_writer(&mut draft, value));
+    write(&mut draft);
     let bytes = Bytes::copy_from_slice(&draft);
     if draft.capacity() <= KEPT {
         DRAFT.set(draft);
     }
     bytes
+}
+
+fn put<T: Serialize>(draft: &mut Vec<u8>, value: &T) {
+    // Writing to memory does not fail, and all keys of the model are strings.
+    drop(serde_json::to_writer(draft, value));
 }
 
 fn read<'a, T: Deserialize<'a>>(payload: &'a [u8]) -> Result<T> {
@@ -57,34 +61,41 @@ fn read<'a, T: Deserialize<'a>>(payload: &'a [u8]) -> Result<T> {
     }
 }
 
-/// The bytes of entries that are committed together.
-pub(crate) fn write_entries(entries: &[Entry]) -> Bytes {
-    struct Entries<'a>(&'a [Entry]);
-    impl Serialize for Entries<'_> {
-        fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-            serializer.collect_seq(self.0.iter().map(|entry| StoredEntry {
-                event: Cow::Borrowed(&entry.event),
-                message: entry.message.as_deref().map(Cow::Borrowed),
-                record: match &entry.event {
-                    Event::Task(task) => Some(task.record),
-                    _ => None,
-                },
-            }))
+/// The bytes of entries that are committed together. What each event is in them is told to `event`.
+pub(crate) fn write_entries(entries: &[Entry], mut event: impl FnMut(Range<usize>)) -> Bytes {
+    draft(|draft| {
+        let mut before = b'[';
+        for entry in entries {
+            draft.push(before);
+            before = b',';
+            draft.extend_from_slice(b"{\"event\":");
+            let begin = draft.len();
+            put(draft, &entry.event);
+            event(begin..draft.len());
+            if let Some(message) = &entry.message {
+                draft.extend_from_slice(b",\"message\":");
+                put(draft, message);
+            }
+            if let Event::Task(task) = &entry.event {
+                draft.extend_from_slice(b",\"record\":");
+                put(draft, &task.record);
+            }
+            draft.push(b'}');
         }
-    }
-    write(&Entries(entries))
+        draft.extend_from_slice(if entries.is_empty() { b"[]" } else { b"]" });
+    })
 }
 
 /// The entries of a row, each with its place.
 pub(crate) fn read_entries(row: &Row) -> Result<Vec<(Seq, Entry)>> {
-    let stored: Vec<StoredEntry<'static>> = read(&row.payload)?;
+    let stored: Vec<StoredEntry> = read(&row.payload)?;
     let mut seq = row.first;
     let entries = stored.into_iter().map(|stored| {
-        let mut event = stored.event.into_owned();
+        let mut event = stored.event;
         if let (Event::Task(task), Some(record)) = (&mut event, stored.record) {
             task.record = record;
         }
-        let entry = (seq, Entry { event, message: stored.message.map(|message| Box::new(message.into_owned())) });
+        let entry = (seq, Entry { event, message: stored.message });
         seq = seq.next();
         entry
     });
@@ -93,7 +104,7 @@ pub(crate) fn read_entries(row: &Row) -> Result<Vec<(Seq, Entry)>> {
 
 /// The bytes of a whole task.
 pub(crate) fn write_snapshot(task: &Task) -> Bytes {
-    write(&Snapshot { task: Cow::Borrowed(task), record: task.record })
+    draft(|draft| put(draft, &Snapshot { task: Cow::Borrowed(task), record: task.record }))
 }
 
 /// A stored task, with the rest of its log folded on top of its snapshot.
@@ -149,7 +160,12 @@ mod tests {
         let entries = read_entries(&row).unwrap();
         assert_eq!(entries.iter().map(|(seq, _)| seq.get()).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
         let entries: Vec<_> = entries.into_iter().map(|(_, entry)| entry).collect();
-        assert_eq!(write_entries(&entries), row.payload);
+        let mut events = Vec::new();
+        assert_eq!(write_entries(&entries, |range| events.push(range)), row.payload);
+        // What is told of the events are their own texts.
+        let texts: Vec<_> = events.into_iter().map(|range| row.payload.slice(range)).collect();
+        assert_eq!(texts, entries.iter().map(|entry| serde_json::to_vec(&entry.event).unwrap()).collect::<Vec<_>>());
+        assert_eq!(write_entries(&[], |_| {}), "1[]");
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::{
-    clock,
     driver::Begin,
     engine::{Inner, OnRestart},
     live::Live,
@@ -51,7 +50,7 @@ pub(crate) async fn round(engine: &Arc<Inner>) -> store::Result<()> {
         take_over(engine, scope, &id, false).await?;
     }
     // Without an end for tasks there is still one for idempotency keys.
-    let before = engine.setup().options.retention.map_or(chancery_core::Timestamp::MIN, |age| clock::before(now, age));
+    let before = engine.oldest();
     for _ in 0..PURGES {
         if engine.store.purge(&engine.name, before, now, BATCH).await? < BATCH {
             break;

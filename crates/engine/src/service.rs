@@ -8,9 +8,9 @@ use std::{
 
 use async_trait::async_trait;
 use chancery_core::{
-    Caller, CancelTask, Card, Content, ContextId, DeletePushConfig, Error, ErrorKind, Event, EventStream, GetExtendedCard, GetPushConfig,
-    GetTask, ListPushConfigs, ListTasks, Message, Operations, PushConfig, PushConfigPage, Result, SendMessage, SendReply, Seq, Subscribe,
-    Task, TaskId, TaskPage, TaskState, Timestamp, Validate,
+    Bytes, Caller, CancelTask, Card, Content, ContextId, DeletePushConfig, Error, ErrorKind, Event, EventStream, GetExtendedCard,
+    GetPushConfig, GetTask, ListPushConfigs, ListTasks, Message, Operations, PushConfig, PushConfigPage, Request, Result, SendMessage,
+    SendReply, Seq, Subscribe, Task, TaskId, TaskPage, TaskState, Timestamp, Validate,
 };
 use tokio::sync::oneshot;
 
@@ -19,10 +19,11 @@ use crate::{
     driver::{self, Answer, Ask, Begin, Command, Wait, Working},
     engine::{Engine, shown, unavailable},
     feed::{self, trimmed},
+    finished::Text,
     keys::Keyed,
     live::{Live, Reader, Woken},
     log, push,
-    store::{self, Filter, KeyAnswer, KeyRecord, Scope},
+    store::{self, Filter, KeyAnswer, KeyRecord, Listing, Scope},
 };
 
 /// How long the answer to an idempotency key is kept.
@@ -57,46 +58,42 @@ impl Operations for Engine {
 
     async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<Task> {
         self.demand_extensions(caller)?;
-        let scope = self.inner.scope(caller);
-        // A task that is only watched here may be worked on elsewhere; the store knows.
-        // So does it when the first commit of a task is about to be heard of.
-        let live = self.inner.live(&scope, &request.id).filter(|live| live.has_driver());
-        let task = match live.map(|live| live.snapshot()).filter(|(seq, _)| *seq > Seq::START) {
-            Some((_, task)) => task,
-            None => {
-                let stored = self.inner.store.task(&scope, &request.id).await.map_err(unavailable)?;
-                log::fold(&stored.ok_or_else(|| Error::task_not_found(request.id.as_str()))?).map_err(unavailable)?
-            }
-        };
+        let (_, task) = self.look(&self.inner.scope(caller), &request.id).await?;
         Ok(trimmed(task, request.history_length))
     }
 
     async fn list_tasks(&self, caller: &Caller, request: ListTasks) -> Result<TaskPage> {
         self.demand_extensions(caller)?;
         request.validate()?;
-        let mut filter = Filter::default();
-        filter.context = request.context_id.clone();
-        filter.state = Some(request.status).filter(|state| *state != TaskState::Unspecified);
-        filter.updated_from = request.status_timestamp_after;
-        filter.after = (!request.page_token.is_empty()).then(|| page_place(&request.page_token)).transpose()?;
-        let size = usize::try_from(request.applied_page_size()).unwrap_or(1);
-        filter.limit = size + 1;
+        let (filter, size) = page_filter(&request)?;
         let listing = self.inner.store.list(&self.inner.scope(caller), filter).await.map_err(unavailable)?;
-        let more = listing.tasks.len() > size;
-        let tasks = listing.tasks.iter().take(size);
-        let next = tasks.clone().last().filter(|_| more).map(|stored| page_token(stored.head.updated, &stored.head.id));
         let mut page =
             TaskPage::new(Vec::with_capacity(size), request.applied_page_size(), i32::try_from(listing.total).unwrap_or(i32::MAX));
-        for stored in tasks {
+        for stored in listing.tasks.iter().take(size) {
             let mut task = trimmed(log::fold(stored).map_err(unavailable)?, request.history_length);
             if !request.with_artifacts() {
                 task.artifacts = Vec::new();
             }
             page.tasks.push(task);
         }
-        page.next_page_token = next.unwrap_or_default();
+        page.next_page_token = next_page(&listing, size);
         page.with_artifacts = request.with_artifacts();
         Ok(page)
+    }
+
+    async fn at_hand(&self, caller: &Caller, request: &Request) -> Result<Option<Bytes>> {
+        match request {
+            Request::GetTask(request) if request.history_length.is_none() => {
+                self.demand_extensions(caller)?;
+                self.task_text(&self.inner.scope(caller), &request.id).await.map(Some)
+            }
+            Request::ListTasks(request) if request.history_length.is_none() => {
+                self.demand_extensions(caller)?;
+                request.validate()?;
+                self.page_text(&self.inner.scope(caller), request).await.map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     async fn cancel_task(&self, caller: &Caller, request: CancelTask) -> Result<Task> {
@@ -198,6 +195,72 @@ enum Sent {
 }
 
 impl Engine {
+    /// A task as it stands, and the place of its newest event.
+    async fn look(&self, scope: &Scope, id: &TaskId) -> Result<(Seq, Task)> {
+        // A task that is only watched here may be worked on elsewhere; the store knows.
+        // So does it when the first commit of a task is about to be heard of.
+        let live = self.inner.live(scope, id).filter(|live| live.has_driver());
+        match live.map(|live| live.snapshot()).filter(|(seq, _)| *seq > Seq::START) {
+            Some(found) => Ok(found),
+            None => {
+                let stored = self.inner.store.task(scope, id).await.map_err(unavailable)?;
+                let stored = stored.ok_or_else(|| Error::task_not_found(id.as_str()))?;
+                Ok((stored.head.seq, log::fold(&stored).map_err(unavailable)?))
+            }
+        }
+    }
+
+    /// A task as text.
+    async fn task_text(&self, scope: &Scope, id: &TaskId) -> Result<Bytes> {
+        if let Some(text) = self.inner.finished.recent(scope, id, self.inner.oldest()) {
+            return Ok(text.whole());
+        }
+        let (seq, task) = self.look(scope, id).await?;
+        Ok(self.text(scope, seq, &task)?.whole())
+    }
+
+    /// A page of a list as text.
+    async fn page_text(&self, scope: &Scope, request: &ListTasks) -> Result<Bytes> {
+        const OPEN: &[u8] = b"{\"tasks\":[";
+        let (mut filter, size) = page_filter(request)?;
+        let with_artifacts = request.with_artifacts();
+        // The place of a finished task tells whether its text is known; what is in it is read only if it is not.
+        filter.heads_only = true;
+        let mut listing = self.inner.store.list(scope, filter.clone()).await.map_err(unavailable)?;
+        let mut page = Vec::with_capacity(256 + 768 * listing.tasks.len());
+        page.extend_from_slice(OPEN);
+        let put = |text: &Text, page: &mut Vec<u8>| {
+            if page.len() > OPEN.len() {
+                page.push(b',');
+            }
+            text.list(with_artifacts, page);
+        };
+        let heads = listing.tasks.iter().take(size).map(|stored| (&stored.head.id, stored.head.seq));
+        if !self.inner.finished.all(scope, heads, |text| put(text, &mut page)) {
+            filter.heads_only = false;
+            listing = self.inner.store.list(scope, filter).await.map_err(unavailable)?;
+            page.truncate(OPEN.len());
+            for stored in listing.tasks.iter().take(size) {
+                let task = log::fold(stored).map_err(unavailable)?;
+                put(&self.text(scope, stored.head.seq, &task)?, &mut page);
+            }
+        }
+        let (token, applied) = (next_page(&listing, size), request.applied_page_size());
+        let total = i32::try_from(listing.total).unwrap_or(i32::MAX);
+        // A token is base64, which needs no escaping.
+        page.extend_from_slice(format!("],\"nextPageToken\":\"{token}\",\"pageSize\":{applied},\"totalSize\":{total}}}").as_bytes());
+        Ok(page.into())
+    }
+
+    /// Writes a task, and keeps the text of one that will not change any more.
+    fn text(&self, scope: &Scope, seq: Seq, task: &Task) -> Result<Text> {
+        let text = Text::of(task).map_err(Error::internal)?;
+        if let Some(updated) = task.status.timestamp.filter(|_| task.status.state.is_terminal()) {
+            self.inner.finished.keep(scope, &task.id, seq, updated, &text);
+        }
+        Ok(text)
+    }
+
     async fn send_streaming(&self, caller: &Caller, request: SendMessage) -> Result<Sent> {
         // A stream begins when the task exists; whether it comes to exist, the agent decides.
         self.send(caller, request, Wait::Begun).await
@@ -445,6 +508,24 @@ fn digest(request: &SendMessage) -> u64 {
 
 fn key_reused() -> Error {
     Error::new(ErrorKind::InvalidParams, "The idempotency key was used for another request").violation("Idempotency-Key", "must be new")
+}
+
+/// What a request lists, and how many of it; one more shows whether there is another page.
+fn page_filter(request: &ListTasks) -> Result<(Filter, usize)> {
+    let mut filter = Filter::default();
+    filter.context = request.context_id.clone();
+    filter.state = Some(request.status).filter(|state| *state != TaskState::Unspecified);
+    filter.updated_from = request.status_timestamp_after;
+    filter.after = (!request.page_token.is_empty()).then(|| page_place(&request.page_token)).transpose()?;
+    let size = usize::try_from(request.applied_page_size()).unwrap_or(1);
+    filter.limit = size + 1;
+    Ok((filter, size))
+}
+
+/// The token of the page after this one; empty when there is none.
+fn next_page(listing: &Listing, size: usize) -> String {
+    let last = listing.tasks.get(size.saturating_sub(1)).filter(|_| listing.tasks.len() > size);
+    last.map(|stored| page_token(stored.head.updated, &stored.head.id)).unwrap_or_default()
 }
 
 /// A place in the list, opaque to callers: the status time and id of the last task they saw.

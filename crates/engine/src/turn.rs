@@ -274,7 +274,9 @@ impl ArtifactWriter {
     }
 
     fn chunk(&mut self, part: Part) -> ArtifactUpdate {
-        let mut artifact = Artifact::new(part).id(self.id.clone());
+        let mut artifact = Artifact::default();
+        artifact.artifact_id = self.id.clone();
+        artifact.parts = vec![part];
         artifact.name = self.name.take().unwrap_or_default();
         let update = ArtifactUpdate::new("", "", artifact);
         if std::mem::replace(&mut self.begun, true) { update.appended() } else { update }

@@ -2,7 +2,7 @@
 //! on a repeated message means.
 
 use chancery_core::{
-    Answer, Caller, Error, ErrorKind, GetTask, Operations, Request, Result, SendMessage, Seq, Subscribe, TraceContext, Version,
+    Answer, Bytes, Caller, Error, ErrorKind, GetTask, Operations, Request, Result, SendMessage, Seq, Subscribe, TraceContext, Version,
 };
 use http::{HeaderMap, HeaderName};
 
@@ -52,6 +52,16 @@ pub(crate) async fn answer(operations: &dyn Operations, caller: &mut Caller, req
         }
         request => chancery_core::call(operations, caller, request).await,
     }
+}
+
+/// The answer as v1.0 JSON, if it is at hand; see [`Operations::at_hand`].
+pub(crate) async fn at_hand(operations: &dyn Operations, caller: &mut Caller, request: &Request) -> Result<Option<Bytes>> {
+    // Others change something, or their answers are never asked for twice.
+    if !matches!(request, Request::GetTask(_) | Request::ListTasks(_)) {
+        return Ok(None);
+    }
+    caller.tenant = request.tenant().to_owned();
+    operations.at_hand(caller, request).await
 }
 
 /// Goes on with the stream of a message that names no idempotency key: by its task, which must have it.

@@ -143,7 +143,8 @@ impl Inner {
         B::Error: Into<BoxError> + Send,
     {
         if grpc::is_grpc(request.headers()) {
-            return grpc::answer(self, request, peer).await;
+            // In a box, so that every connection has room for the JSON-RPC answer only.
+            return Box::pin(grpc::answer(self, request, peer)).await;
         }
         let (head, body) = request.into_parts();
         let mut body = std::pin::pin!(body);
@@ -188,7 +189,7 @@ impl Inner {
             }
             (_, None) => {
                 let visit = Visit { doors: self, agent, head, peer, deadline: None };
-                rest::answer(&visit, below, body).await
+                Box::pin(rest::answer(&visit, below, body)).await
             }
         };
         self.cors.allow(&head.headers, response.headers_mut());

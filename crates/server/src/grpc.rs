@@ -17,7 +17,7 @@ mod stream;
 use std::{convert::Infallible, net::IpAddr, sync::Arc, time::Duration};
 
 use chancery_core::{
-    Answer, Binding, BoxError, Bytes, Card, Error, ErrorKind, Operation, Origin, Reply, Request as Asked, Result, Version, extension,
+    Binding, BoxError, Bytes, Card, Error, ErrorKind, Operation, Origin, Reply, Request as Asked, Result, Version, extension,
 };
 use chancery_wire::{headers, methods, version};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header::CONTENT_TYPE, request::Parts};
@@ -31,7 +31,7 @@ use crate::{
     body::Body,
     call,
     doors::{Hosted, Inner},
-    visit::{self, Visit},
+    visit::{self, Reached, Visit},
 };
 
 const VERSION: HeaderName = HeaderName::from_static(headers::VERSION);
@@ -149,11 +149,11 @@ impl<'a> Call<'a> {
             return Refused::from(error).response(self.version);
         }
         let file_bytes = request.origin().map(|origin| origin.file_bytes).unwrap_or_default();
-        let done = visit.run(self.version, Binding::Grpc, request).await;
+        let done = visit.run(self.version, Binding::Grpc, request, false).await;
         let mut told = HeaderMap::new();
         visit.answer_headers(&done.caller, &mut told);
         let answer = match done.answer {
-            Ok(Answer::Stream(events)) => match done.pass {
+            Ok(Reached::Stream(events)) => match done.pass {
                 Some(pass) => {
                     let numbered = done.caller.has_extension(extension::SEQUENCE);
                     let encoder = codec::EventEncoder::new(self.version, file_bytes, numbered);
@@ -163,7 +163,8 @@ impl<'a> Call<'a> {
                 }
                 None => Err(Error::internal("a stream without a pass")),
             },
-            Ok(Answer::Reply(reply)) => Ok(reply),
+            Ok(Reached::Reply(reply)) => Ok(reply),
+            Ok(Reached::Json(_)) => Err(Error::internal("gRPC did not ask for JSON")),
             Err(error) => self.public_card(&agent.card, error),
         };
         match answer.and_then(|reply| codec::reply(self.version, self.addressed(agent, reply), file_bytes)) {

@@ -1,6 +1,6 @@
 //! JSON-RPC: one path for all methods of all versions.
 
-use chancery_core::{Answer, Binding, Error, ErrorKind, GetTask, Origin, Reply, Request, Result, Version};
+use chancery_core::{Binding, Error, ErrorKind, GetTask, Origin, Reply, Request, Result, Version};
 use chancery_wire::{
     Dialect, StreamMemory, errors, jsonrpc,
     jsonrpc::{Call, Id, Refused},
@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use crate::{
     body::Body,
     sse::EventBody,
-    visit::{Refusal, Visit, error_headers},
+    visit::{Reached, Refusal, Visit, error_headers},
 };
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -85,10 +85,13 @@ async fn single(visit: &Visit<'_>, call: &Call<'_>, in_batch: bool) -> Response<
             return failure(dialect_of_error(visit, Some(&call.method)), &id, &error);
         }
     };
-    let done = visit.run(version, Binding::JsonRpc, request).await;
+    // A task may be shown in the version it was made in, which only the task itself knows.
+    let json_will_do = version == Version::V1_0 && spoken != Spoken::OfTask;
+    let done = visit.run(version, Binding::JsonRpc, request, json_will_do).await;
     let mut response = match done.answer {
-        Ok(Answer::Reply(reply)) => success(version, spoken, &id, &reply),
-        Ok(Answer::Stream(events)) => {
+        Ok(Reached::Json(text)) => json(StatusCode::OK, jsonrpc::result(&id, &text)),
+        Ok(Reached::Reply(reply)) => success(version, spoken, &id, &reply),
+        Ok(Reached::Stream(events)) => {
             let memory = StreamMemory::new(Origin::new(version, Binding::JsonRpc));
             let closing = visit.doors.closing.clone().cancelled_owned();
             let Some(pass) = done.pass else { return failure(dialect(version), &id, &Error::internal("a stream without a pass")) };
@@ -138,8 +141,8 @@ fn success(version: Version, spoken: Spoken, id: &Id, reply: &Reply) -> Response
         Some(task) if spoken == Spoken::OfTask => spoken.resolve(Some(task.record.origin.version)),
         _ => version,
     };
-    match dialect(version).encode_reply(reply) {
-        Ok(result) => json(StatusCode::OK, jsonrpc::result(id, &result)),
+    match jsonrpc::result_with(id, |out| dialect(version).write_reply(reply, out)) {
+        Ok(body) => json(StatusCode::OK, body),
         Err(error) => failure(dialect(version), id, &error),
     }
 }

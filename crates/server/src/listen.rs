@@ -53,7 +53,7 @@ pub(crate) async fn serve(
     stop: CancellationToken,
     grace: Duration,
 ) {
-    let builder = Arc::new(builder(&doors));
+    let protocols = Arc::new(Protocols::new(&doors));
     let graceful = GracefulShutdown::new();
     let seats = Arc::new(Semaphore::new(doors.inner().limits.connections));
     let tracker = tokio_util::task::TaskTracker::new();
@@ -77,22 +77,39 @@ pub(crate) async fn serve(
             tracing::debug!(%error, "a connection was gone at once");
             continue;
         }
-        let (builder, doors, watcher, tls) = (builder.clone(), doors.clone(), graceful.watcher(), tls.clone());
-        let stall = doors.inner().limits.stall_time;
+        let (protocols, doors, watcher, tls, stop) = (protocols.clone(), doors.clone(), graceful.watcher(), tls.clone(), stop.clone());
+        let (stall, patience) = (doors.inner().limits.stall_time, doors.inner().limits.header_time);
         tracker.spawn(Box::pin(async move {
             let _seat = seat;
-            let stream = Stalling::new(stream, stall);
             let service = service_fn(move |request| {
                 let doors = doors.clone();
                 async move { Ok::<_, std::convert::Infallible>(doors.handle(request, Some(peer.ip())).await) }
             });
             let served = match tls {
-                None => watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await,
-                Some(tls) => match tokio::time::timeout(HANDSHAKE_TIME, tls.accept(stream)).await {
-                    Ok(Ok(stream)) => watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await,
-                    Ok(Err(error)) => return tracing::debug!(%error, "no agreement on TLS"),
-                    Err(_) => return tracing::debug!("no agreement on TLS in time"),
-                },
+                None => {
+                    let spoken = tokio::select! {
+                        spoken = tokio::time::timeout(patience, speaks_http2(&stream)) => spoken,
+                        () = stop.cancelled() => return,
+                    };
+                    let builder = match spoken {
+                        Ok(Ok(true)) => &protocols.http2,
+                        Ok(Ok(false)) => &protocols.http1,
+                        Ok(Err(error)) => return tracing::debug!(%error, "a connection was gone at once"),
+                        Err(_) => return tracing::debug!("a connection said nothing in time"),
+                    };
+                    watcher.watch(builder.serve_connection(TokioIo::new(Stalling::new(stream, stall)), service)).await
+                }
+                // In a box, so that connections without TLS have no room for it.
+                Some(tls) => {
+                    let secured = Box::pin(async move {
+                        match tokio::time::timeout(HANDSHAKE_TIME, tls.accept(Stalling::new(stream, stall))).await {
+                            Ok(Ok(stream)) => watcher.watch(protocols.either.serve_connection(TokioIo::new(stream), service)).await,
+                            Ok(Err(error)) => Err(error.into()),
+                            Err(late) => Err(late.into()),
+                        }
+                    });
+                    secured.await
+                }
             };
             if let Err(error) = served {
                 tracing::debug!(error, "a connection broke");
@@ -103,6 +120,37 @@ pub(crate) async fn serve(
     tracker.close();
     if tokio::time::timeout(grace, graceful.shutdown()).await.is_err() {
         tracing::warn!("some answers did not finish in time");
+    }
+}
+
+/// What a connection may speak. Who knows it beforehand need not read the first bytes twice, which costs a
+/// connection half of its memory.
+struct Protocols {
+    http1: auto::Builder<TokioExecutor>,
+    http2: auto::Builder<TokioExecutor>,
+    either: auto::Builder<TokioExecutor>,
+}
+
+impl Protocols {
+    fn new(doors: &Doors) -> Self {
+        let either = builder(doors);
+        Self { http1: either.clone().http1_only(), http2: either.clone().http2_only(), either }
+    }
+}
+
+/// Whether a connection begins as one of HTTP/2 does. Nothing is taken from it.
+async fn speaks_http2(stream: &TcpStream) -> io::Result<bool> {
+    /// No method of HTTP/1 begins like this.
+    const PREFACE: &[u8] = b"PRI ";
+    /// How long to wait for the rest of a beginning that means nothing yet: it wakes nobody.
+    const PAUSE: Duration = Duration::from_millis(5);
+    let mut seen = [0; PREFACE.len()];
+    loop {
+        let count = stream.peek(&mut seen).await?;
+        if count == PREFACE.len() || count == 0 || seen[..count] != PREFACE[..count] {
+            return Ok(seen == *PREFACE);
+        }
+        tokio::time::sleep(PAUSE).await;
     }
 }
 

@@ -1,6 +1,6 @@
 //! HTTP+JSON: the paths of v1.0, v0.3, v0.2 and the compact dialect.
 
-use chancery_core::{Answer, Binding, BoxError, Bytes, Error, ErrorKind, Origin, Version};
+use chancery_core::{Binding, BoxError, Bytes, Error, ErrorKind, Origin, Version};
 use chancery_wire::{Dialect, StreamMemory, errors, rest, rest::Route};
 use http::{HeaderValue, Method, Response, StatusCode, header::CONTENT_TYPE};
 
@@ -8,7 +8,7 @@ use crate::{
     body::Body,
     jsonrpc,
     sse::EventBody,
-    visit::{Visit, error_headers},
+    visit::{Reached, Visit, error_headers},
 };
 
 /// Answers a request to a path below the agent's own.
@@ -60,13 +60,14 @@ where
         }
     };
     let origin = request.origin().unwrap_or_else(|| Origin::new(route.version, Binding::HttpJson));
-    let done = visit.run(route.version, Binding::HttpJson, request).await;
+    let done = visit.run(route.version, Binding::HttpJson, request, dialect == Dialect::V1_0).await;
     let mut response = match done.answer {
-        Ok(Answer::Reply(reply)) => match dialect.encode_reply(&reply) {
+        Ok(Reached::Json(text)) => json(dialect, text),
+        Ok(Reached::Reply(reply)) => match dialect.encode_reply(&reply) {
             Ok(body) => json(dialect, body),
             Err(error) => failure(dialect, &error),
         },
-        Ok(Answer::Stream(events)) => {
+        Ok(Reached::Stream(events)) => {
             let closing = visit.doors.closing.clone().cancelled_owned();
             let Some(pass) = done.pass else { return failure(dialect, &Error::internal("a stream without a pass")) };
             let memory = StreamMemory::new(origin);
@@ -99,7 +100,7 @@ fn failure_as(dialect: Dialect, error: &Error, status: StatusCode) -> Response<B
     response
 }
 
-fn json(dialect: Dialect, body: Vec<u8>) -> Response<Body> {
+fn json(dialect: Dialect, body: impl Into<Bytes>) -> Response<Body> {
     let mut response = Response::new(Body::bytes(body));
     let content_type = match dialect.version() {
         Version::V1_0 => "application/a2a+json",

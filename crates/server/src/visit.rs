@@ -6,14 +6,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use chancery_core::{Answer, Binding, BoxError, Bytes, Caller, Error, ErrorKind, Operation, Request, Result, Version};
+use chancery_core::{Answer, Binding, BoxError, Bytes, Caller, Error, ErrorKind, EventStream, Operation, Reply, Request, Result, Version};
 use chancery_wire::headers;
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT, RETRY_AFTER},
     request::Parts,
 };
-use http_body_util::{BodyExt, Limited};
+use http_body_util::BodyExt;
 use tracing::Instrument as _;
 
 use crate::{
@@ -43,9 +43,26 @@ pub(crate) struct Refusal {
     pub(crate) error: Error,
 }
 
+/// What a request is answered with.
+pub(crate) enum Reached {
+    Reply(Reply),
+    /// A reply that is v1.0 JSON already.
+    Json(Bytes),
+    Stream(EventStream),
+}
+
+impl From<Answer> for Reached {
+    fn from(answer: Answer) -> Self {
+        match answer {
+            Answer::Reply(reply) => Self::Reply(reply),
+            Answer::Stream(events) => Self::Stream(events),
+        }
+    }
+}
+
 /// What became of a request.
 pub(crate) struct Done {
-    pub(crate) answer: Result<Answer>,
+    pub(crate) answer: Result<Reached>,
     pub(crate) caller: Caller,
     /// For an answer that is a stream.
     pub(crate) pass: Option<StreamPass>,
@@ -104,12 +121,12 @@ impl Visit<'_> {
         }
     }
 
-    /// Has a request answered, and counts it.
-    pub(crate) async fn run(&self, version: Version, binding: Binding, request: Request) -> Done {
+    /// Has a request answered, and counts it. `json_will_do` says that the answer may be v1.0 JSON already.
+    pub(crate) async fn run(&self, version: Version, binding: Binding, request: Request, json_will_do: bool) -> Done {
         let (began, operation) = (Instant::now(), request.operation());
         let agent = self.agent.key.as_str();
         let span = tracing::info_span!("request", agent, op = operation.name(), %version, %binding);
-        let done = self.enter(version, operation, request).instrument(span).await;
+        let done = self.enter(version, operation, request, json_will_do).instrument(span).await;
         let error = done.answer.as_ref().err();
         let took = began.elapsed();
         self.doors.meter.answered(version, binding, operation, error.map(Error::kind), took);
@@ -117,7 +134,7 @@ impl Visit<'_> {
         done
     }
 
-    async fn enter(&self, version: Version, operation: Operation, request: Request) -> Done {
+    async fn enter(&self, version: Version, operation: Operation, request: Request, json_will_do: bool) -> Done {
         let mut caller = match call::caller(&self.head.headers, version, &self.agent.extensions) {
             Ok(caller) => caller,
             Err(error) => return Done { answer: Err(error), caller: Caller::anonymous(), pass: None },
@@ -130,7 +147,14 @@ impl Visit<'_> {
         let (answer, pass) = match admitted {
             Ok((_request, pass)) => {
                 caller.deadline = self.deadline.map(tokio::time::Instant::into_std);
-                (in_time(self.deadline, call::answer(&*self.agent.operations, &mut caller, request)).await, pass)
+                let (operations, caller) = (&*self.agent.operations, &mut caller);
+                let answer = async move {
+                    if json_will_do && let Some(text) = call::at_hand(operations, caller, &request).await? {
+                        return Ok(Reached::Json(text));
+                    }
+                    call::answer(operations, caller, request).await.map(Reached::from)
+                };
+                (in_time(self.deadline, answer).await, pass)
             }
             Err(error) => (Err(error), None),
         };
@@ -146,14 +170,14 @@ impl Visit<'_> {
         }
     }
 
-    fn report(&self, version: Version, binding: Binding, operation: Operation, answer: &Result<Answer>, took: Duration) {
+    fn report(&self, version: Version, binding: Binding, operation: Operation, answer: &Result<Reached>, took: Duration) {
         let agent = self.agent.key.as_str();
         let op = operation.name();
         match answer {
             Ok(answer) => {
                 let task = match answer {
-                    Answer::Reply(reply) => reply.task(),
-                    Answer::Stream(_) => None,
+                    Reached::Reply(reply) => reply.task(),
+                    Reached::Json(_) | Reached::Stream(_) => None,
                 };
                 let id = task.map(|task| task.id.as_str());
                 let state = task.map(|task| task.status.state.as_str());
@@ -199,9 +223,9 @@ where
     if announced.is_some_and(|length| length > limit) {
         return Err(too_large(limit));
     }
-    match tokio::time::timeout(limits.body_time, Limited::new(body, limit).collect()).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_large(limit)),
+    match tokio::time::timeout(limits.body_time, collect(body, limit)).await {
+        Ok(Ok(Some(body))) => Ok(body),
+        Ok(Ok(None)) => Err(too_large(limit)),
         Ok(Err(error)) => Err(Refusal {
             status: StatusCode::BAD_REQUEST,
             error: Error::new(ErrorKind::InvalidRequest, "The body could not be read").caused_by(error),
@@ -232,6 +256,32 @@ where
     };
     // Who is slow even with what nobody reads loses the connection, and had an answer.
     drop(tokio::time::timeout(limits.body_time, reading).await);
+}
+
+/// Puts a body together; `None` when it is larger than `limit`. Most bodies are one piece, which is not copied.
+async fn collect<B>(body: B, limit: usize) -> Result<Option<Bytes>, BoxError>
+where
+    B: http_body::Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    let mut body = std::pin::pin!(body);
+    let (mut first, mut whole) = (Bytes::new(), Vec::new());
+    while let Some(frame) = body.as_mut().frame().await {
+        // What is no data is a trailer, which says nothing here.
+        let Ok(piece) = frame.map_err(Into::into)?.into_data() else { continue };
+        if first.len().max(whole.len()) + piece.len() > limit {
+            return Ok(None);
+        }
+        if first.is_empty() {
+            first = piece;
+            continue;
+        }
+        if whole.is_empty() {
+            whole.extend_from_slice(&first);
+        }
+        whole.extend_from_slice(&piece);
+    }
+    Ok(Some(if whole.is_empty() { first } else { whole.into() }))
 }
 
 /// Waits for an answer until the caller stops waiting. What was begun goes on.

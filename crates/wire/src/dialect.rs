@@ -60,6 +60,12 @@ pub(crate) trait Codec: Sync {
     /// Writes an answer.
     fn encode_reply(&self, reply: &Reply) -> Result<Vec<u8>>;
 
+    /// Writes an answer behind what is in a buffer already.
+    fn write_reply(&self, reply: &Reply, out: &mut Vec<u8>) -> Result<()> {
+        out.extend_from_slice(&self.encode_reply(reply)?);
+        Ok(())
+    }
+
     /// Reads one stream element. Most hold one event; some hold several.
     fn decode_event(&self, json: &[u8], memory: &mut StreamMemory) -> Result<Vec<Event>>;
 
@@ -246,6 +252,15 @@ impl Dialect {
         self.codec().encode_reply(reply)
     }
 
+    /// Writes an answer behind what is in a buffer already: see [`encode_reply`](Self::encode_reply). What
+    /// was written before an error is of no use.
+    ///
+    /// # Errors
+    /// As [`encode_reply`](Self::encode_reply).
+    pub fn write_reply(self, reply: &Reply, out: &mut Vec<u8>) -> Result<()> {
+        self.codec().write_reply(reply, out)
+    }
+
     /// Reads one stream element: the `result` of JSON-RPC or the data of HTTP+JSON.
     ///
     /// # Errors
@@ -292,7 +307,7 @@ impl Dialect {
     fn form(self, bytes: FileBytes) -> Option<u8> {
         let double = bytes == FileBytes::Double;
         Some(match self {
-            Self::V1_0 | Self::V1_0Strict => 0,
+            Self::V1_0 | Self::V1_0Strict => SharedEvent::V1_0,
             Self::V0_3 => 1,
             Self::V0_3Rest if double => 2,
             Self::V0_3Rest => 3,

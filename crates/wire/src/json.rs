@@ -46,10 +46,22 @@ fn reason(error: &serde_json::Error) -> String {
 /// [`ErrorKind::Internal`], which does not happen for the types of this crate: all their keys are
 /// strings.
 pub(crate) fn write<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
-    // Most messages fit; growing from less costs more than the room.
-    let mut json = Vec::with_capacity(1024);
-    serde_json::to_writer(&mut json, value).map_err(Error::internal)?;
+    let mut json = room();
+    append(value, &mut json)?;
     Ok(json)
+}
+
+/// A buffer that most messages fit into; growing from less costs more than the room.
+pub(crate) fn room() -> Vec<u8> {
+    Vec::with_capacity(1024)
+}
+
+/// Writes a value as compact JSON behind what is there already.
+///
+/// # Errors
+/// As [`write`].
+pub(crate) fn append<T: Serialize + ?Sized>(value: &T, json: &mut Vec<u8>) -> Result<()> {
+    serde_json::to_writer(json, value).map_err(Error::internal)
 }
 
 /// `context_id` as `contextId`.

@@ -190,6 +190,20 @@ pub fn result(id: &Id, result: &[u8]) -> Vec<u8> {
     [b"{\"jsonrpc\":\"2.0\",\"id\":", id.0.as_bytes(), b",\"result\":", result, b"}"].concat()
 }
 
+/// Writes a successful answer whose result `write` puts behind what is in the buffer.
+///
+/// # Errors
+/// Whatever `write` gives.
+pub fn result_with<E>(id: &Id, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<Vec<u8>, E> {
+    let mut out = Vec::with_capacity(1024);
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id.0.as_bytes());
+    out.extend_from_slice(b",\"result\":");
+    write(&mut out)?;
+    out.push(b'}');
+    Ok(out)
+}
+
 /// Writes a failed answer around an error object that is JSON text already.
 #[must_use]
 pub fn error(id: &Id, error: &[u8]) -> Vec<u8> {
@@ -218,7 +232,13 @@ mod tests {
         for id in ["\"a\\\"b\"", "17", "-1", "null"] {
             let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"m"}}"#);
             let call = Call::parse(body.as_bytes()).unwrap();
-            assert_eq!(result(&call.answer_id(), b"1"), format!(r#"{{"jsonrpc":"2.0","id":{id},"result":1}}"#).into_bytes());
+            let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":1}}"#).into_bytes();
+            assert_eq!(result(&call.answer_id(), b"1"), expected);
+            let written = result_with(&call.answer_id(), |out| {
+                out.push(b'1');
+                Ok::<(), Error>(())
+            });
+            assert_eq!(written.unwrap(), expected);
         }
     }
 

@@ -197,7 +197,6 @@ description = "Says the same again and again"
 command = ["sh", "-c", "until [ -e go ]; do sleep 0.05; done; yes '{wave}' | head -n {}"]
 chunk = "\n"
 max_processes = {}
-# The command is done long before everything it said is stored.
 "#,
         Flood::CHUNKS,
         tasks

@@ -102,10 +102,15 @@ impl Inner {
             Some(index) => index,
             None => scopes.entry(scope.clone()).or_default(),
         };
-        if let Entry::Occupied(kept) = &slot {
-            index.remove(&kept.get().head);
+        match &slot {
+            // Most events move a task nowhere.
+            Entry::Occupied(kept) if kept.get().head.stands_as(&head) => {}
+            Entry::Occupied(kept) => {
+                index.remove(&kept.get().head);
+                index.insert(&head);
+            }
+            Entry::Vacant(_) => index.insert(&head),
         }
-        index.insert(&head);
         for delivery in new_deliveries {
             *last_delivery += 1;
             let waiting = Waiting { scope: scope.clone(), task: head.id.clone(), delivery, attempts: 0, at: Some(head.updated) };
@@ -151,6 +156,13 @@ fn put_key(keys: &mut HashMap<(Scope, String), KeyRecord>, scope: &Scope, record
 impl Waiting {
     fn due(&self, id: u64) -> Due {
         Due::new(id, self.scope.clone(), self.task.clone(), self.delivery.clone(), self.attempts)
+    }
+}
+
+impl Head {
+    /// Whether the task is in the same places of all lists.
+    fn stands_as(&self, other: &Self) -> bool {
+        self.updated == other.updated && self.state == other.state && self.context == other.context
     }
 }
 
@@ -223,7 +235,11 @@ impl Store for Memory {
             _ => index.positions(context, None).filter(fits).count(),
         };
         let page = index.positions(context, filter.after.clone().map(Reverse)).filter(fits).take(filter.limit);
-        let tasks = page.filter_map(|position| inner.tasks.get(&position.0.1)).map(Kept::stored).collect();
+        let stored = |kept: &Kept| match filter.heads_only {
+            true => Stored::new(kept.head.clone(), None, Vec::new(), None),
+            false => kept.stored(),
+        };
+        let tasks = page.filter_map(|position| inner.tasks.get(&position.0.1)).map(stored).collect();
         Ok(Listing::new(tasks, total))
     }
 

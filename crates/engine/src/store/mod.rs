@@ -245,6 +245,8 @@ pub struct Filter {
     pub after: Option<(Timestamp, TaskId)>,
     /// At most this many.
     pub limit: usize,
+    /// Without snapshots and rows: only where the tasks stand.
+    pub heads_only: bool,
 }
 
 /// One page of tasks, newest status first, ties by id, descending.

@@ -9,6 +9,7 @@
     reason = "a test fails by panicking and says why"
 )]
 
+mod at_hand;
 mod counting;
 #[cfg(feature = "sqlite")]
 mod crash;

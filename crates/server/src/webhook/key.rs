@@ -80,7 +80,10 @@ impl Key {
     /// # Errors
     /// When the system gives no random numbers.
     pub fn ephemeral() -> Result<Self, KeyError> {
-        let pair = Ed25519KeyPair::generate().map_err(|Unspecified| KeyError::Unmade)?;
+        // From the system itself: the generator of the crypto library measures jitter for 40 ms before its first number.
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed).map_err(|_| KeyError::Unmade)?;
+        let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_: KeyRejected| KeyError::Unmade)?;
         Ok(Self { pair: Arc::new(pair) })
     }
 

@@ -48,14 +48,20 @@ impl Codec for V1_0 {
     }
 
     fn encode_reply(&self, reply: &Reply) -> Result<Vec<u8>> {
+        let mut out = json::room();
+        self.write_reply(reply, &mut out)?;
+        Ok(out)
+    }
+
+    fn write_reply(&self, reply: &Reply, out: &mut Vec<u8>) -> Result<()> {
         match reply {
-            Reply::Sent(reply) => json::write(reply),
-            Reply::Task(task) => json::write(task),
-            Reply::Tasks(page) => json::write(page),
-            Reply::PushConfig(config) => json::write(config),
-            Reply::PushConfigs(page) => json::write(page),
-            Reply::Deleted => Ok(b"{}".to_vec()),
-            Reply::Card(card) => json::write(card),
+            Reply::Sent(reply) => json::append(reply, out),
+            Reply::Task(task) => json::append(task, out),
+            Reply::Tasks(page) => json::append(page, out),
+            Reply::PushConfig(config) => json::append(config, out),
+            Reply::PushConfigs(page) => json::append(page, out),
+            Reply::Deleted => json::append(&serde_json::Map::new(), out),
+            Reply::Card(card) => json::append(card, out),
         }
     }
 

@@ -136,14 +136,7 @@ impl View<'_> {
     }
 
     fn stored(&self, row: &rusqlite::Row<'_>) -> Result<Stored> {
-        let key = row.get(0)?;
-        let head = Head {
-            id: row.get::<_, String>(1)?.into(),
-            context: row.get::<_, String>(2)?.into(),
-            state: state(row.get(3)?)?,
-            updated: timestamp(row.get(4)?)?,
-            seq: seq(row.get(5)?)?,
-        };
+        let (key, head) = (row.get(0)?, head(row)?);
         let snapshot = match row.get::<_, Option<i64>>(6)? {
             Some(at) => Some((seq(at)?, bytes(row, 7)?)),
             None => None,
@@ -205,7 +198,7 @@ impl View<'_> {
         let mut rows = statement.query(&*query.arguments())?;
         let mut tasks = Vec::new();
         while let Some(row) = rows.next()? {
-            tasks.push(self.stored(row)?);
+            tasks.push(if filter.heads_only { Stored::new(head(row)?, None, Vec::new(), None) } else { self.stored(row)? });
         }
         Ok(tasks)
     }
@@ -357,6 +350,17 @@ impl<'a> Query<'a> {
     fn arguments(&self) -> Vec<&dyn ToSql> {
         self.arguments.iter().map(|argument| &**argument).collect()
     }
+}
+
+/// Where the task of a row stands.
+fn head(row: &rusqlite::Row<'_>) -> Result<Head> {
+    Ok(Head {
+        id: row.get_ref(1)?.as_str().map_err(unreadable)?.into(),
+        context: row.get_ref(2)?.as_str().map_err(unreadable)?.into(),
+        state: state(row.get(3)?)?,
+        updated: timestamp(row.get(4)?)?,
+        seq: seq(row.get(5)?)?,
+    })
 }
 
 fn bytes(row: &rusqlite::Row<'_>, at: usize) -> Result<Bytes> {
