@@ -75,22 +75,22 @@ async fn cut_everywhere(voice: Voice) {
 
 #[tokio::test]
 async fn a_json_rpc_stream_cut_at_every_event_is_whole() {
-    cut_everywhere(Voice::JsonRpc).await;
+    Box::pin(cut_everywhere(Voice::JsonRpc)).await;
 }
 
 #[tokio::test]
 async fn a_v0_3_stream_cut_at_every_event_is_whole() {
-    cut_everywhere(Voice::OldJsonRpc).await;
+    Box::pin(cut_everywhere(Voice::OldJsonRpc)).await;
 }
 
 #[tokio::test]
 async fn an_http_json_stream_cut_at_every_event_is_whole() {
-    cut_everywhere(Voice::Rest).await;
+    Box::pin(cut_everywhere(Voice::Rest)).await;
 }
 
 #[tokio::test]
 async fn a_grpc_stream_cut_at_every_event_is_whole() {
-    cut_everywhere(Voice::Grpc).await;
+    Box::pin(cut_everywhere(Voice::Grpc)).await;
 }
 
 /// The server dies while the task is running. A stream that was cut at every event goes on where it was,

@@ -224,7 +224,8 @@ impl Wire {
 /// V10-GRPC-002, V03-GRPC-003: every field of every request of both services, written as it must not be.
 fn fields() -> Vec<Case> {
     use Wire::{Message, Number, Text};
-    let methods: &[(&str, &[(&str, u8, Wire)])] = &[
+    type Fields = &'static [(&'static str, u8, Wire)];
+    let methods: &[(&str, Fields)] = &[
         ("SendMessage", &[("tenant", 1, Text), ("message", 2, Message), ("configuration", 3, Message), ("metadata", 4, Message)]),
         ("SendStreamingMessage", &[("tenant", 1, Text), ("message", 2, Message), ("configuration", 3, Message), ("metadata", 4, Message)]),
         ("GetTask", &[("tenant", 1, Text), ("id", 2, Text), ("history_length", 3, Number)]),
