@@ -32,7 +32,7 @@ use crate::{
 /// How many events of a live task are kept in memory for its readers.
 const RING_EVENTS: usize = 256;
 /// How many events a reader takes from the store at once.
-const BATCH: usize = 128;
+const BATCH: usize = 64;
 
 pub(crate) struct Live {
     pub(crate) scope: Scope,
@@ -118,7 +118,8 @@ impl Live {
             if heard {
                 state::apply(&mut committed.task, &entry)?;
                 let event = match text {
-                    Some(text) => SharedEvent::with_json(entry.event, text),
+                    // A copy: a piece of the row would hold all of it for a reader that is slow.
+                    Some(text) => SharedEvent::with_json(entry.event, Bytes::copy_from_slice(&text)),
                     None => SharedEvent::from(entry.event),
                 };
                 committed.ring.push_back((seq, event));
@@ -314,6 +315,11 @@ impl Live {
             // The store may know more than is published; whoever reads that here would find an older task elsewhere.
             let unread = entries.into_iter().filter(|(seq, _)| *seq > after && *seq <= newest);
             events.extend(unread.map(|(seq, entry)| (seq, SharedEvent::from(entry.event))));
+            // A row may hold more than a reader should have in its hands; it is read again for the rest.
+            if events.len() >= BATCH {
+                events.truncate(BATCH);
+                break;
+            }
         }
         Ok(events)
     }

@@ -207,5 +207,7 @@ max_processes = {}
     let alone = flood.run(0).await;
     let stalled = flood.run(Flood::STALLED / tasks).await;
     eprintln!("{} tasks of {} chunks: at most {alone} KiB alone, {stalled} KiB with {} who stall", tasks, Flood::CHUNKS, Flood::STALLED);
-    assert!(stalled.saturating_sub(alone) < 64 * 1_024, "{alone} KiB alone, {stalled} KiB with readers that stall");
+    // Unoptimized code has the same buffers, but is slower to give back what the allocator holds.
+    let limit = if is_optimized() { 64 } else { 128 };
+    assert!(stalled.saturating_sub(alone) < limit * 1_024, "{alone} KiB alone, {stalled} KiB with readers that stall");
 }
