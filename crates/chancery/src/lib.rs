@@ -32,3 +32,7 @@ pub use chancery_engine::{
     store::{self, Memory, Sqlite},
 };
 pub use chancery_server::{Limits, Place, Running, Server, Tls};
+
+#[doc = include_str!("../../../README.md")]
+#[cfg(doctest)]
+struct Readme;

@@ -23,10 +23,6 @@
 //! # Ok::<(), chancery_core::Error>(())
 //! ```
 
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
-
 pub mod card;
 mod compact;
 mod dialect;
