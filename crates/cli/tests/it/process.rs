@@ -76,6 +76,10 @@ impl Folder {
         Self(path)
     }
 
+    pub(crate) fn root(&self) -> &Path {
+        &self.0
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }

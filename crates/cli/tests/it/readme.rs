@@ -6,6 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::process::Folder;
+
 /// A block of the README that is run, and what it must print.
 struct Block {
     expected: String,
@@ -76,15 +78,14 @@ fn the_first_five_minutes_are_as_the_readme_says() {
         println!("bash, curl and strings are needed to run the README: nothing was tested");
         return;
     }
-    let folder = std::env::temp_dir().join(format!("chancery-readme-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = Folder::new();
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let (mut demo, mut known, mut ran) = (None, String::new(), 0);
     for Block { expected, script } in blocks() {
         match expected.as_str() {
             "serve" => {
                 assert_eq!(script, "cargo run --release -- serve");
-                demo = Some(Demo::start(port, folder.clone()));
+                demo = Some(Demo::start(port, folder.root().to_owned()));
             }
             "kill" => {
                 assert_eq!(script, "pkill -9 -x a2a\ncargo run --release -- serve");
@@ -100,6 +101,5 @@ fn the_first_five_minutes_are_as_the_readme_says() {
         }
     }
     drop(demo);
-    std::fs::remove_dir_all(&folder).unwrap();
     assert_eq!(ran, 8, "the README has other blocks now");
 }

@@ -2,32 +2,14 @@
 
 use std::{
     io::{BufRead, BufReader, Read},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, Output, Stdio},
     time::{Duration, Instant},
 };
 
 use serde_json::Value;
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("chancery-serve-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.0.join(name), text).unwrap();
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
-    }
-}
+use crate::process::Folder;
 
 fn a2a(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_a2a")).args(arguments).current_dir(folder).output().unwrap()
@@ -92,9 +74,9 @@ impl Drop for Server {
 
 #[test]
 fn a_wrong_file_is_refused_with_its_line_and_a_suggestion() {
-    let folder = Folder::new("wrong");
+    let folder = Folder::new();
     folder.write("a2a.toml", "[[agent]]\nname = \"words\"\ncomand = [\"wc\", \"-w\"]\n");
-    let output = a2a(&folder.0, &["serve"]);
+    let output = a2a(folder.root(), &["serve"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     for expected in ["a2a.toml", ":3:1", "comand", "command"] {
@@ -104,21 +86,21 @@ fn a_wrong_file_is_refused_with_its_line_and_a_suggestion() {
 
 #[test]
 fn a_file_can_be_checked_and_the_default_file_is_good() {
-    let folder = Folder::new("check");
-    let printed = a2a(&folder.0, &["serve", "--print-config"]);
+    let folder = Folder::new();
+    let printed = a2a(folder.root(), &["serve", "--print-config"]);
     folder.write("agents.toml", &String::from_utf8(printed.stdout).unwrap());
-    let output = a2a(&folder.0, &["serve", "--check", "agents.toml"]);
+    let output = a2a(folder.root(), &["serve", "--check", "agents.toml"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(String::from_utf8_lossy(&output.stdout), "Config: agents.toml is good: echo at /\n");
 }
 
 #[test]
 fn bad_usage_ends_with_2_and_a_busy_port_with_a_hint() {
-    let folder = Folder::new("usage");
-    assert_eq!(a2a(&folder.0, &["serve", "--bogus"]).status.code(), Some(2));
+    let folder = Folder::new();
+    assert_eq!(a2a(folder.root(), &["serve", "--bogus"]).status.code(), Some(2));
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let output = a2a(&folder.0, &["serve", "--demo", "--ephemeral", "--port", &port]);
+    let output = a2a(folder.root(), &["serve", "--demo", "--ephemeral", "--port", &port]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.trim_end().ends_with("hint: --port 0 takes a free port"), "{said}");
@@ -126,8 +108,8 @@ fn bad_usage_ends_with_2_and_a_busy_port_with_a_hint() {
 
 #[test]
 fn a_command_is_an_agent_without_a_file() {
-    let folder = Folder::new("exec");
-    let server = Server::start(&folder.0, &["--exec", "tr a-z A-Z", "--name", "shout"]);
+    let folder = Folder::new();
+    let server = Server::start(folder.root(), &["--exec", "tr a-z A-Z", "--name", "shout"]);
     let (status, answer) = server.send("", "hello");
     assert_eq!(status, 200, "{answer}");
     assert!(answer.contains("HELLO") && answer.contains("TASK_STATE_COMPLETED"), "{answer}");
@@ -135,10 +117,10 @@ fn a_command_is_an_agent_without_a_file() {
 
 #[test]
 fn a_changed_file_changes_the_agents_and_no_task_is_lost() {
-    let folder = Folder::new("reload");
+    let folder = Folder::new();
     let agent = |name: &str, command: &str| format!("[[agent]]\nname = \"{name}\"\ncommand = [\"sh\", \"-c\", \"{command}\"]\n");
     folder.write("a2a.toml", &format!("{}{}", agent("one", "echo first"), agent("two", "cat")));
-    let server = Server::start(&folder.0, &[]);
+    let server = Server::start(folder.root(), &[]);
     let (_, before) = server.send("/one", "x");
     assert!(before.contains("first"), "{before}");
     let id = serde_json::from_str::<Value>(&before).unwrap()["task"]["id"].as_str().unwrap().to_owned();
