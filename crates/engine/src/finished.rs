@@ -4,12 +4,13 @@
 //! not trusted any more when the task may have been forgotten by the store.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::VecDeque,
     ops::Range,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use chancery_core::{Bytes, Seq, Task, TaskId, Timestamp};
+use foldhash::HashMap;
 
 use crate::store::Scope;
 
