@@ -67,6 +67,7 @@ mod trouble;
 mod tunnel;
 mod unfold;
 mod watch;
+pub mod webhook;
 
 pub use builder::Builder;
 pub use client::Client;
