@@ -8,22 +8,25 @@
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const home = process.argv[2];
-const require = createRequire(join(home, 'package.json'));
-const load = (name) => import(pathToFileURL(require.resolve(name)).href);
-const manifest = JSON.parse(readFileSync(join(home, 'node_modules/@a2a-js/sdk/package.json')));
+const prefix = resolve(process.argv[2]);
+const home = join(prefix, 'node_modules', '@a2a-js/sdk');
+const manifest = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8'));
+const load = (entry) => import(pathToFileURL(join(home, manifest.exports[entry].import)));
+const require = createRequire(join(prefix, 'package.json'));
 const NEW = manifest.version.startsWith('1.');
 
-const { default: express } = await load('express');
-const grpcModule = await load('@grpc/grpc-js');
-const grpc = grpcModule.default ?? grpcModule;
-const sdk = await load('@a2a-js/sdk');
-const server = await load('@a2a-js/sdk/server');
-const web = await load('@a2a-js/sdk/server/express');
-const rpc = await load('@a2a-js/sdk/server/grpc');
+// Nothing but the address may reach standard output.
+for (const level of ['log', 'info', 'debug', 'warn', 'error']) console[level] = () => {};
+
+const express = require('express');
+const grpc = require('@grpc/grpc-js');
+const sdk = await load('.');
+const server = await load('./server');
+const web = await load('./server/express');
+const rpc = await load('./server/grpc');
 
 const now = () => new Date().toISOString();
 
@@ -37,8 +40,7 @@ const shapes = NEW
         messageId: randomUUID(), role: sdk.Role.ROLE_AGENT, parts: [shapes.part(text)], taskId: task, contextId: context,
         extensions: [], referenceTaskIds: [], metadata: undefined,
       }),
-      events: sdk.AgentEvent ?? server.AgentEvent,
-      publish: (bus, kind, data) => bus.publish(shapes.events[kind](data)),
+      publish: (bus, kind, data) => bus.publish(server.AgentEvent[kind](data)),
     }
   : {
       state: (name) => name,
@@ -91,6 +93,9 @@ class Clerk {
       bus.finished();
       return;
     }
+    if (verb === 'later') {
+      await new Promise((resolve) => setTimeout(resolve, 3000));
+    }
     if (verb === 'fail') {
       tell('failed', 'The crane is broken.', true);
       bus.finished();
@@ -101,7 +106,7 @@ class Clerk {
       for (let number = 1; number <= count; number += 1) {
         show('numbers', 'numbers', `${number};`, number > 1, number === count);
       }
-    } else {
+    } else if (verb !== 'later') {
       show(randomUUID(), 'echo', input, false, true);
     }
     tell('completed', undefined, true);
@@ -159,8 +164,7 @@ const userBuilder = web.UserBuilder.noAuthentication;
 app.use('/.well-known/agent-card.json', web.agentCardHandler({ agentCardProvider: requestHandler }));
 app.use('/rpc', web.jsonRpcHandler({ requestHandler, userBuilder }));
 app.use('/rest', web.restHandler({ requestHandler, userBuilder }));
-const service = rpc.A2AService ?? rpc.A2AServiceService;
-calls.addService(service, rpc.grpcService({ requestHandler, userBuilder: (rpc.UserBuilder ?? web.UserBuilder).noAuthentication }));
+calls.addService(rpc.A2AService, rpc.grpcService({ requestHandler, userBuilder: rpc.UserBuilder.noAuthentication }));
 
 process.stdout.write(`${JSON.stringify({ url: base, sdk: manifest.version })}\n`);
 process.stdin.resume();

@@ -70,6 +70,8 @@ class Clerk(AgentExecutor):
         await updater.start_work(words("Working"))
         if verb == "wait":
             await asyncio.Event().wait()
+        elif verb == "later":
+            await asyncio.sleep(3)
         elif verb == "fail":
             await updater.failed(words("The crane is broken."))
             return

@@ -35,7 +35,7 @@ use std::{
     collections::{HashSet, VecDeque},
     fmt,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, UNIX_EPOCH},
 };
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
@@ -359,9 +359,8 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 /// Seconds since 1970.
-#[expect(clippy::disallowed_methods, reason = "signatures are compared with the clock of the machine, and tests give their own time")]
 fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map(|since| since.as_secs()).unwrap_or_default()
+    crate::clock::now().duration_since(UNIX_EPOCH).map(|since| since.as_secs()).unwrap_or_default()
 }
 
 /// Reads a document with the settings of a client.
