@@ -7,7 +7,11 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::{
     client::{Client, Route},
-    discover::Cards,
+    credentials::{Credentials, Purse},
+    discover::{CardText, Cards, Found},
+    http::Http,
+    observer::{Eye, Observer},
+    tls::Tls,
 };
 
 /// What a client does when nothing else is said, and what was said.
@@ -26,7 +30,22 @@ pub(crate) struct Settings {
     pub(crate) retries: u32,
     pub(crate) extensions: Vec<String>,
     pub(crate) headers: HeaderMap,
+    pub(crate) card_headers: HeaderMap,
     pub(crate) idempotent: Option<bool>,
+    pub(crate) resubscribes: u32,
+    pub(crate) poll_interval: Duration,
+    pub(crate) poll_failures: u32,
+    pub(crate) tls: Tls,
+    pub(crate) purse: Purse,
+    pub(crate) eye: Eye,
+    pub(crate) dry_run: bool,
+}
+
+impl Settings {
+    /// Whether a version may be spoken.
+    pub(crate) fn allows(&self, version: Version) -> bool {
+        self.versions.is_empty() || self.versions.contains(&version)
+    }
 }
 
 impl Default for Settings {
@@ -43,7 +62,15 @@ impl Default for Settings {
             retries: 3,
             extensions: Vec::new(),
             headers: HeaderMap::new(),
+            card_headers: HeaderMap::new(),
             idempotent: None,
+            resubscribes: 5,
+            poll_interval: Duration::from_secs(1),
+            poll_failures: u32::MAX,
+            tls: Tls::default(),
+            purse: Purse::default(),
+            eye: Eye::default(),
+            dry_run: false,
         }
     }
 }
@@ -52,7 +79,7 @@ impl Default for Settings {
 ///
 /// ```no_run
 /// use std::time::Duration;
-/// use chancery_client::Client;
+/// use chancery_client::{Client, Secrets};
 /// use chancery_core::{Binding, Version};
 ///
 /// # async fn run() -> chancery_core::Result<()> {
@@ -60,7 +87,7 @@ impl Default for Settings {
 ///     .bindings([Binding::Grpc, Binding::JsonRpc])
 ///     .versions([Version::V1_0, Version::V0_3])
 ///     .timeout(Duration::from_secs(20))
-///     .header("authorization", "Bearer …")?
+///     .credentials(Secrets::new().bearer("eyJhbGciOi…"))
 ///     .connect("https://agent.example.com")
 ///     .await?;
 /// # Ok(()) }
@@ -80,8 +107,9 @@ impl Builder {
         self
     }
 
-    /// Speaks only these versions, and prefers the earlier ones. When not said, the newest that both
-    /// sides know. Who asks for one version gets that one or an error.
+    /// Speaks only these versions, and prefers the earlier ones. When not said, any: the newest that both
+    /// sides know. What is not in the list is never spoken, also when the agent does not understand what is;
+    /// then there is an error.
     pub fn versions(mut self, versions: impl IntoIterator<Item = Version>) -> Self {
         self.settings.versions = versions.into_iter().collect();
         self
@@ -131,18 +159,98 @@ impl Builder {
         self
     }
 
-    /// Adds a header to every request, or metadata in gRPC: to the card's address, and to the address
-    /// that the card names. Values are not shown in logs.
+    /// Adds a header to every call, or metadata in gRPC; not to requests for cards. Values are not shown in
+    /// logs.
     ///
     /// # Errors
     /// When it is no header.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self> {
-        let wrong = |what| Error::invalid_param("header", what);
-        let name = HeaderName::try_from(name).map_err(|_| wrong("has a name that no header can have"))?;
-        let mut value = HeaderValue::try_from(value).map_err(|_| wrong("has a value that no header can have"))?;
-        value.set_sensitive(true);
+        let (name, value) = header(name, value)?;
         self.settings.headers.append(name, value);
         Ok(self)
+    }
+
+    /// Adds a header to requests for cards, which otherwise carry nothing of the user: a card is public.
+    /// Values are not shown in logs.
+    ///
+    /// # Errors
+    /// When it is no header.
+    pub fn card_header(mut self, name: &str, value: &str) -> Result<Self> {
+        let (name, value) = header(name, value)?;
+        self.settings.card_headers.append(name, value);
+        Ok(self)
+    }
+
+    /// Shows credentials where the card wants them: those of the first of its security requirements that
+    /// can be met, each in the header, query parameter or cookie that its scheme names. In gRPC every API
+    /// key is metadata under its name, because there are no queries and no cookies. A call whose
+    /// requirements cannot be met fails before anything is sent.
+    ///
+    /// Without a card, a token goes into `Authorization` and a key into `X-API-Key`. Without this setting
+    /// nothing is checked, and what [`header`](Self::header) says is sent.
+    pub fn credentials(mut self, credentials: impl Credentials + 'static) -> Self {
+        self.settings.purse = Purse(Some(Arc::new(credentials)));
+        self
+    }
+
+    /// Trusts these certificates (PEM, one or more) beside those of the system, in HTTP and gRPC alike.
+    ///
+    /// # Errors
+    /// When there is none in the text.
+    pub fn root_certificates(mut self, pem: &[u8]) -> Result<Self> {
+        self.settings.tls.trust(pem)?;
+        Ok(self)
+    }
+
+    /// Shows this certificate (PEM, the whole chain) with its key (PEM) to agents that ask for one, in HTTP
+    /// and gRPC alike.
+    ///
+    /// # Errors
+    /// When either cannot be read.
+    pub fn identity(mut self, certificate: &[u8], key: &[u8]) -> Result<Self> {
+        self.settings.tls.identify(certificate, key)?;
+        Ok(self)
+    }
+
+    /// Takes anyone for the agent: certificates are not checked, in HTTP and gRPC alike. For tests only.
+    pub fn insecure(mut self, yes: bool) -> Self {
+        self.settings.tls.insecure = yes;
+        self
+    }
+
+    /// Shows everything that is sent, received and decided to an observer.
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.settings.eye = Eye(Some(observer));
+        self
+    }
+
+    /// Shows calls to the observer instead of sending them; each then fails with
+    /// [`TroubleKind::DryRun`](crate::TroubleKind::DryRun). Cards are read all the same.
+    pub fn dry_run(mut self, yes: bool) -> Self {
+        self.settings.dry_run = yes;
+        self
+    }
+
+    /// How often in a row a stream is asked for again, without any news, before its task is read instead;
+    /// 5 times when not said.
+    pub fn resubscribes(mut self, times: u32) -> Self {
+        self.settings.resubscribes = times;
+        self
+    }
+
+    /// How long to wait before a task is read again, for a stream that cannot go on otherwise; a second when
+    /// not said. The pause grows by half up to 30 seconds, and begins anew with every change of the task. An
+    /// agent that names another pause is obeyed.
+    pub fn poll_interval(mut self, first: Duration) -> Self {
+        self.settings.poll_interval = first.max(Duration::from_millis(100));
+        self
+    }
+
+    /// After how many failures in a row a task is no longer read again; when not said, only
+    /// [`patience`](Self::patience) counts.
+    pub fn poll_failures(mut self, times: u32) -> Self {
+        self.settings.poll_failures = times.max(1);
+        self
     }
 
     /// Says whether the agent takes a message that is repeated with the same `Idempotency-Key` for the
@@ -154,7 +262,12 @@ impl Builder {
 
     /// Reads the card of an agent and gives a client that speaks the best version and binding of both.
     ///
-    /// The URL is that of the agent's host, whose card is at a well-known path, or of the card itself.
+    /// The URL is that of the agent's host, whose card is at a well-known path, or of the card itself, or of
+    /// a path below which there is a well-known one. It may leave out its scheme. The card is asked for
+    /// without credentials, and followed only to addresses on the same host.
+    ///
+    /// Connections go through the proxies that `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` name;
+    /// those of gRPC only through HTTP proxies that are spoken to without TLS.
     ///
     /// # Errors
     /// When the card cannot be read, or names no interface that can be used.
@@ -162,12 +275,56 @@ impl Builder {
         Client::discover(self.settings.clone(), self.cards.clone(), url).await
     }
 
+    /// A client for the agent of a card that is at hand: from a file, a registry, a cache. `origin` is the
+    /// address that it came from, if it is known: it tells where an agent is that does not say so itself,
+    /// and where to look for changes.
+    ///
+    /// ```no_run
+    /// # fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// let card = std::fs::read("card.json")?;
+    /// let agent = chancery_client::Client::builder().connect_card(&card, None)?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// When the card cannot be read, or names no interface that can be used.
+    pub fn connect_card(&self, card: &[u8], origin: Option<&str>) -> Result<Client> {
+        let found = Found::at_hand(&self.settings, card, origin)?;
+        Client::found(self.settings.clone(), found, origin.map(|url| (url.to_owned(), self.cards.clone())))
+    }
+
+    /// Reads a card and gives it as it came. A reference with a path is the address of the card; without
+    /// one, the card is at a well-known path. It may leave out its scheme: then it is `http` on this machine,
+    /// else `https`.
+    ///
+    /// # Errors
+    /// When there is no card, it cannot be read, or it is not public.
+    pub async fn read_card(&self, reference: &str) -> Result<CardText> {
+        Cards::text(&Http::new(&self.settings)?, &self.settings, reference).await
+    }
+
+    /// Asks whether a card has changed, and gives it as it is now.
+    ///
+    /// # Errors
+    /// As [`read_card`](Self::read_card).
+    pub async fn read_card_again(&self, known: &CardText) -> Result<CardText> {
+        Cards::text_again(&Http::new(&self.settings)?, &self.settings, known).await
+    }
+
     /// A client for an agent whose interface is known: no card is read, and nothing else is tried.
     ///
     /// # Errors
     /// When the version has no such binding, or the URL cannot be used.
     pub fn over(&self, binding: Binding, version: Version, url: impl Into<String>) -> Result<Client> {
-        let route = Route { version, binding, url: url.into(), tenant: String::new(), choice: None };
+        let route = Route { version, binding, url: url.into(), tenant: String::new(), choice: None, place: 0 };
         Client::with_route(self.settings.clone(), route)
     }
+}
+
+fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)> {
+    let wrong = |what| Error::invalid_param("header", what);
+    let name = HeaderName::try_from(name).map_err(|_| wrong("has a name that no header can have"))?;
+    let mut value = HeaderValue::try_from(value).map_err(|_| wrong("has a value that no header can have"))?;
+    value.set_sensitive(true);
+    Ok((name, value))
 }

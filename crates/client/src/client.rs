@@ -8,18 +8,22 @@ use chancery_core::{
 use chancery_wire::{StreamMemory, headers, pick::Choice};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tokio::time::Instant;
+use url::Url;
 use uuid::Uuid;
 
 use crate::{
     builder::{Builder, Settings},
-    discover::{Cards, Found},
+    credentials::{Attached, Gate},
+    discover::{self, Cards, Found},
     failure::{Failed, Reached},
     grpc::Grpc,
-    http::Http,
+    http::{Head, Http},
     jsonrpc::JsonRpc,
+    observer::{Chosen, Notice, Wire},
     rest::Rest,
     retry,
     source::Source,
+    trouble::{Trouble, TroubleKind},
 };
 
 /// Calls an agent.
@@ -73,6 +77,8 @@ pub(crate) struct Route {
     pub(crate) tenant: String,
     /// What the card says about it, unless there is no card or nothing else may be tried.
     pub(crate) choice: Option<Choice>,
+    /// Its place among the interfaces of the card, counted from 1; 0 without a card.
+    pub(crate) place: usize,
 }
 
 /// The way that is used.
@@ -82,6 +88,11 @@ pub(crate) struct Peer {
     /// Whether a repeated send with the same key is the same send.
     pub(crate) keyed: bool,
     transport: Transport,
+    /// The card, for what it says about credentials, and where it came from.
+    card: Option<Arc<Card>>,
+    card_url: Option<String>,
+    /// Where credentials go.
+    origin: String,
 }
 
 #[derive(Debug)]
@@ -149,6 +160,12 @@ impl Client {
         self.peer().route.url.clone()
     }
 
+    /// What the card wants in every request; empty when it wants nothing.
+    #[must_use]
+    pub fn tenant(&self) -> String {
+        self.peer().route.tenant.clone()
+    }
+
     /// The agent's card, if the client has read one.
     #[must_use]
     pub fn card(&self) -> Option<Arc<Card>> {
@@ -171,28 +188,40 @@ impl Client {
 
     pub(crate) async fn discover(settings: Settings, cards: Arc<Cards>, url: &str) -> Result<Self> {
         let http = Http::new(&settings)?;
-        let Found { card, choices, secure } = cards.find(&http, &settings, url, false).await?;
-        let fixed = settings.versions.len() == 1;
-        let routes = choices.into_iter().map(|choice| Route::new(choice, secure, fixed));
+        let found = cards.find(&http, &settings, url, false).await?;
+        Self::with_card(settings, http, found, Some(Home { url: url.to_owned(), cards }))
+    }
+
+    pub(crate) fn found(settings: Settings, found: Found, home: Option<(String, Arc<Cards>)>) -> Result<Self> {
+        let http = Http::new(&settings)?;
+        Self::with_card(settings, http, found, home.map(|(url, cards)| Home { url, cards }))
+    }
+
+    fn with_card(settings: Settings, http: Http, found: Found, home: Option<Home>) -> Result<Self> {
+        let Found { card, choices, secure } = found;
+        let card = Arc::new(card);
+        let routes = choices.into_iter().map(|choice| Route::new(choice, secure, &card));
         // One that cannot be used at all, such as an address that is none, is as good as not there.
         let mut routes: Vec<_> = routes.filter(|route| Transport::new(&http, &settings, route).is_ok()).collect();
         routes.reverse();
-        let route = routes.pop().ok_or_else(|| {
-            let offered: Vec<_> =
-                card.supported_interfaces.iter().map(|one| format!("{} {}", one.protocol_binding, one.protocol_version)).collect();
-            let words = format!("the agent offers nothing that this client speaks: {}", offered.join(", "));
-            Error::new(ErrorKind::VersionNotSupported, words)
-        })?;
+        let route = routes.pop().ok_or_else(|| nothing_spoken(&card))?;
         let keyed = card.capabilities.extensions.iter().any(|extension| extension.uri == extension::SEQUENCE);
-        let peer = Arc::new(Peer::new(&http, &settings, route, keyed)?);
-        let state = Mutex::new(State { peer, others: routes, settled: false, card: Some(Arc::new(card)) });
-        Ok(Self(Arc::new(Inner { settings, http, state, home: Some(Home { url: url.to_owned(), cards }) })))
+        let peer = Peer::new(&http, &settings, route, keyed)?.of_card(&card, home.as_ref().map(|home| home.url.as_str()));
+        peer.show(&settings);
+        if let Some(purse) = &settings.purse.0 {
+            for kind in purse.given().into_iter().filter(|kind| !card.security_schemes.values().any(|scheme| kind.suits(scheme))) {
+                settings.eye.notice(|| Notice::UnusedCredential(kind));
+            }
+        }
+        let state = Mutex::new(State { peer: Arc::new(peer), others: routes, settled: false, card: Some(card) });
+        Ok(Self(Arc::new(Inner { settings, http, state, home })))
     }
 
     pub(crate) fn with_route(settings: Settings, route: Route) -> Result<Self> {
         let http = Http::new(&settings)?;
-        let peer = Arc::new(Peer::new(&http, &settings, route, false)?);
-        let state = Mutex::new(State { peer, others: Vec::new(), settled: true, card: None });
+        let peer = Peer::new(&http, &settings, route, false)?;
+        peer.show(&settings);
+        let state = Mutex::new(State { peer: Arc::new(peer), others: Vec::new(), settled: true, card: None });
         Ok(Self(Arc::new(Inner { settings, http, state, home: None })))
     }
 
@@ -225,6 +254,7 @@ impl Client {
     pub(crate) async fn perform(&self, call: &Call) -> Result<(Arc<Peer>, Answered)> {
         let operation = call.request.operation();
         let mut attempt = 0;
+        let mut renewed = false;
         loop {
             let peer = self.peer();
             let attempted = tokio::time::timeout_at(call.deadline, Box::pin(peer.attempt(call, self.settings()))).await;
@@ -236,7 +266,14 @@ impl Client {
                 Err(failed) => failed,
             };
             tracing::debug!(op = operation.name(), error = %failed.error, reached = ?failed.reached, attempt, "attempt failed");
+            if is_said_here(&failed.error) {
+                return Err(failed.error);
+            }
             if self.turn_to_another(&peer, &failed) {
+                continue;
+            }
+            if !std::mem::replace(&mut renewed, true) && Box::pin(peer.renewed(self.settings(), &failed)).await? {
+                self.settings().eye.notice(|| Notice::Renewed);
                 continue;
             }
             attempt += 1;
@@ -245,6 +282,7 @@ impl Client {
             if !safe || attempt > call.retries || Instant::now() + pause >= call.deadline {
                 return Err(failed.error);
             }
+            self.settings().eye.notice(|| Notice::Retry { operation, attempt, pause, reason: chain(&failed.error) });
             tokio::time::sleep(pause).await;
         }
     }
@@ -266,31 +304,74 @@ impl Client {
                 // Once is enough: after this, what the agent says is what it means.
                 state.settled = true;
                 let older = peer.route.choice.as_ref().and_then(|choice| choice.after(failed.error.kind()));
-                older.map(|choice| Route { version: choice.version, choice: None, ..peer.route.clone() })
+                older.filter(|choice| self.settings().allows(choice.version)).map(|choice| Route {
+                    version: choice.version,
+                    choice: None,
+                    ..peer.route.clone()
+                })
             }
             Reached::Silence | Reached::Busy => None,
         };
         let other = route.and_then(|route| Peer::new(&self.0.http, self.settings(), route, peer.keyed).ok());
-        let Some(other) = other else { return false };
-        tracing::debug!(version = %other.route.version, binding = %other.route.binding, "trying another way");
+        let Some(mut other) = other else { return false };
+        other.card.clone_from(&peer.card);
+        other.card_url.clone_from(&peer.card_url);
+        let Route { version, binding, .. } = other.route;
+        tracing::debug!(%version, %binding, "trying another way");
+        self.settings().eye.notice(|| Notice::Fallback { version, binding, reason: chain(&failed.error) });
+        other.show(self.settings());
         state.peer = Arc::new(other);
         true
     }
 }
 
+/// Whether the client itself said it, before anything was sent: no other way and no repetition helps.
+fn is_said_here(error: &Error) -> bool {
+    Trouble::of(error).is_some_and(|trouble| matches!(trouble.kind(), TroubleKind::DryRun | TroubleKind::CredentialsMissing))
+}
+
+fn nothing_spoken(card: &Card) -> Error {
+    let offered: Vec<_> =
+        card.supported_interfaces.iter().map(|one| format!("{} {}", one.protocol_binding, one.protocol_version)).collect();
+    let words = format!("the agent offers nothing that this client speaks: {}", offered.join(", "));
+    Error::new(ErrorKind::VersionNotSupported, words).caused_by(Trouble::new(TroubleKind::NoInterface))
+}
+
+/// An error and its causes in one line.
+pub(crate) fn chain(error: &Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        words = format!("{words}: {error}");
+        cause = error.source();
+    }
+    words
+}
+
 impl Route {
-    fn new(choice: Choice, secure: bool, fixed: bool) -> Self {
+    fn new(choice: Choice, secure: bool, card: &Card) -> Self {
         let scheme = if secure { "https" } else { "http" };
         let url = if choice.url.contains("://") { choice.url.clone() } else { format!("{scheme}://{}", choice.url) };
+        let is_it = |one: &chancery_core::Interface| {
+            one.url == choice.url && one.tenant == choice.tenant && Binding::from_name(&one.protocol_binding) == Some(choice.binding)
+        };
+        let version = |one: &chancery_core::Interface| one.protocol_version.starts_with(choice.version.as_str());
+        let interfaces = &card.supported_interfaces;
+        let place = interfaces.iter().position(|one| is_it(one) && version(one)).or_else(|| interfaces.iter().position(is_it));
         let tenant = choice.tenant.clone();
-        Self { version: choice.version, binding: choice.binding, url, tenant, choice: (!fixed).then_some(choice) }
+        let place = place.map_or(0, |place| place + 1);
+        Self { version: choice.version, binding: choice.binding, url, tenant, choice: Some(choice), place }
     }
 }
 
 impl Transport {
     fn new(http: &Http, settings: &Settings, route: &Route) -> Result<Self> {
-        if route.binding != Binding::Grpc && url::Url::parse(&route.url).is_err() {
+        let parsed = Url::parse(&route.url);
+        if route.binding != Binding::Grpc && parsed.is_err() {
             return Err(Error::invalid_param("url", "must be an http or https URL"));
+        }
+        if parsed.is_ok_and(|url| !url.username().is_empty() || url.password().is_some()) {
+            return Err(Error::invalid_param("url", "must not hold a name or a password"));
         }
         Ok(match route.binding {
             Binding::JsonRpc => Self::JsonRpc(JsonRpc::new(http.clone(), &route.url, route.version)?),
@@ -306,24 +387,85 @@ impl Peer {
         let transport = Transport::new(http, settings, &route)?;
         // Messages of v0.1 have no ids, so that a repeated one does not look the same to whoever gives it one.
         let keyed = settings.idempotent.unwrap_or(keyed) && route.version != Version::V0_1;
-        Ok(Self { route, keyed, transport })
+        let origin = match &transport {
+            Transport::Grpc(grpc) => grpc.origin(),
+            _ => Url::parse(&route.url).map(|url| url.origin().ascii_serialization()).unwrap_or_default(),
+        };
+        Ok(Self { route, keyed, transport, card: None, card_url: None, origin })
+    }
+
+    /// This way to the agent of a card.
+    fn of_card(mut self, card: &Arc<Card>, url: Option<&str>) -> Self {
+        self.card = Some(card.clone());
+        self.card_url = url.map(str::to_owned);
+        self
+    }
+
+    fn show(&self, settings: &Settings) {
+        settings.eye.see(|| {
+            let Route { version, binding, url, tenant, place, .. } = &self.route;
+            let of = self.card.as_ref().map_or(0, |card| card.supported_interfaces.len());
+            Wire::Chosen(Chosen { version: *version, binding: *binding, url, tenant, place: *place, of })
+        });
+    }
+
+    fn gate<'a>(&'a self, settings: &Settings) -> Gate<'a> {
+        Gate {
+            card: self.card.as_deref(),
+            card_url: self.card_url.as_deref(),
+            origin: &self.origin,
+            binding: self.route.binding,
+            certificate: settings.tls.has_identity(),
+        }
+    }
+
+    /// The credentials that go with every request.
+    async fn attached(&self, settings: &Settings) -> Result<Attached> {
+        let Some(purse) = &settings.purse.0 else { return Ok(Attached::default()) };
+        let attached = self.gate(settings).attach(&**purse).await?;
+        if !attached.placed.is_empty() && self.is_exposed() {
+            settings.eye.notice(|| Notice::Unencrypted { origin: self.origin.clone() });
+        }
+        Ok(attached)
+    }
+
+    /// Whether others may listen on the way.
+    fn is_exposed(&self) -> bool {
+        Url::parse(&self.origin).is_ok_and(|url| url.scheme() == "http" && !discover::is_local(&url))
+    }
+
+    /// Whether credentials that were refused are others now.
+    async fn renewed(&self, settings: &Settings, failed: &Failed) -> Result<bool> {
+        let refused = Trouble::of(&failed.error).and_then(Trouble::status) == Some(401);
+        let Some(purse) = settings.purse.0.as_ref().filter(|_| refused) else { return Ok(false) };
+        let gate = self.gate(settings);
+        let placed = gate.attach(&**purse).await?.placed;
+        gate.renew(&**purse, &placed).await
     }
 
     async fn attempt(&self, call: &Call, settings: &Settings) -> Result<Answered, Failed> {
         let request = call.request_for(&self.route);
-        let headers = call.headers_for(&self.route, settings)?;
+        let Attached { headers, query, placed } = self.attached(settings).await?;
+        let mut head = Head {
+            call: Some((request.operation(), self.route.version, self.route.binding)),
+            headers: call.headers_for(&self.route, settings)?,
+            query,
+            placed,
+            dry: settings.dry_run,
+        };
+        head.headers.extend(headers);
         if !request.operation().is_streaming() {
             return Ok(Answered::Reply(match &self.transport {
-                Transport::JsonRpc(rpc) => rpc.reply(&request, headers).await?,
-                Transport::Rest(rest) => rest.reply(&request, headers).await?,
-                Transport::Grpc(grpc) => grpc.reply(&request, headers, call.deadline).await?,
+                Transport::JsonRpc(rpc) => rpc.reply(&request, head).await?,
+                Transport::Rest(rest) => rest.reply(&request, head).await?,
+                Transport::Grpc(grpc) => grpc.reply(&request, head, call.deadline).await?,
             }));
         }
         let memory = self.memory(&request);
         Ok(Answered::Source(match &self.transport {
-            Transport::JsonRpc(rpc) => rpc.events(&request, headers, memory).await?,
-            Transport::Rest(rest) => rest.events(&request, headers, memory).await?,
-            Transport::Grpc(grpc) => grpc.events(&request, headers).await?,
+            Transport::JsonRpc(rpc) => rpc.events(&request, head, memory).await?,
+            Transport::Rest(rest) => rest.events(&request, head, memory).await?,
+            Transport::Grpc(grpc) => grpc.events(&request, head).await?,
         }))
     }
 

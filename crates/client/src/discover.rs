@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    net::IpAddr,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -14,13 +15,14 @@ use chancery_wire::{
 };
 use http::{HeaderMap, HeaderValue, Method, header};
 use tokio::time::Instant;
-use url::Url;
+use url::{Host, Url};
 
 use crate::{
     builder::Settings,
     failure::{Failed, Reached},
-    http::{Exchange, Http},
+    http::{Exchange, Head, Http},
     retry,
+    trouble::{Trouble, TroubleKind},
 };
 
 const AGENT_CARD: &str = "/.well-known/agent-card.json";
@@ -32,6 +34,47 @@ const REMEMBERED: usize = 256;
 /// How often a card may be said to be elsewhere.
 const HOPS: usize = 3;
 
+/// A card as it was received, with what HTTP says about keeping it.
+///
+/// Whoever keeps cards stores the fields, makes it [anew](Self::new) from them, and asks with
+/// [`Builder::read_card_again`](crate::Builder::read_card_again) whether it has changed.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct CardText {
+    /// The text.
+    pub body: Bytes,
+    /// Where it was in the end.
+    pub url: String,
+    /// The `ETag` header.
+    pub etag: Option<String>,
+    /// The `Last-Modified` header.
+    pub last_modified: Option<String>,
+    /// The `Cache-Control` header.
+    pub cache_control: Option<String>,
+    /// What the text says.
+    pub card: Card,
+    /// Whether the agent said that nothing has changed, so that this is the text that was known.
+    pub unchanged: bool,
+}
+
+impl CardText {
+    /// A card that came from this address.
+    ///
+    /// # Errors
+    /// When the text is no card.
+    pub fn new(url: &str, body: impl Into<Bytes>) -> Result<Self> {
+        let body = body.into();
+        let card = Place::of(&parse(url)?).card(&body).map_err(invalid)?;
+        Ok(Self { body, url: url.to_owned(), etag: None, last_modified: None, cache_control: None, card, unchanged: false })
+    }
+
+    /// For how long it may be used without asking again, by its `Cache-Control`; a day at most.
+    #[must_use]
+    pub fn fresh_for(&self) -> Duration {
+        freshness(self.cache_control.as_deref().unwrap_or_default())
+    }
+}
+
 /// Cards that were read before.
 #[derive(Debug, Default)]
 pub(crate) struct Cards {
@@ -41,9 +84,14 @@ pub(crate) struct Cards {
 #[derive(Debug, Clone)]
 struct Kept {
     body: Bytes,
+    /// Where it was in the end.
+    url: String,
     tag: Option<HeaderValue>,
     modified: Option<HeaderValue>,
+    control: Option<HeaderValue>,
     fresh_until: Instant,
+    /// Whether the agent said that it is the same as before.
+    unchanged: bool,
 }
 
 /// A card, and how the agent can be talked to.
@@ -54,6 +102,16 @@ pub(crate) struct Found {
     pub(crate) choices: Vec<Choice>,
     /// Whether it was fetched with TLS: then so is everything that names no scheme.
     pub(crate) secure: bool,
+}
+
+impl Found {
+    /// What a card that is at hand says; `origin` is where it came from, if that is known.
+    pub(crate) fn at_hand(settings: &Settings, card: &[u8], origin: Option<&str>) -> Result<Self> {
+        let url = origin.map(parse).transpose()?;
+        let place = url.as_ref().map_or_else(Place::unknown, Place::of);
+        let (card, choices) = place.read(card, settings).map_err(invalid)?;
+        Ok(Self { card, choices, secure: url.is_none_or(|url| url.scheme() == "https") })
+    }
 }
 
 /// Where a card may be.
@@ -75,52 +133,64 @@ enum Kind {
 impl Cards {
     /// Reads the card of an agent. `anew` asks the agent even when the card it gave is still fresh.
     pub(crate) async fn find(&self, http: &Http, settings: &Settings, url: &str, anew: bool) -> Result<Found> {
-        let url = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-        let url = url.ok_or_else(|| Error::invalid_param("url", "must be an http or https URL"))?;
+        let url = parse(url)?;
         let deadline = Instant::now() + settings.timeout;
         for place in places(&url) {
-            let body = match self.body(http, settings, &place.url, deadline, anew).await? {
-                Some(body) => body,
-                None => continue,
-            };
-            match place.read(&body, settings) {
+            let Some(kept) = self.kept(http, settings, &place.url, deadline, anew).await? else { continue };
+            match place.read(&kept.body, settings) {
                 Ok((card, choices)) => return Ok(Found { card, choices, secure: url.scheme() == "https" }),
                 // A page that is no card does not mean that there is none below it.
                 Err(_) if place.kind == Kind::Given && !place.url.ends_with(".json") => {}
-                Err(error) => {
-                    return Err(Error::new(ErrorKind::InvalidAgentResponse, "the agent's card cannot be read").caused_by(error));
-                }
+                Err(error) => return Err(invalid(error)),
             }
         }
-        Err(Error::new(ErrorKind::MethodNotFound, "there is no agent card at this address").with("url", url.as_str()))
+        Err(not_found(&url))
+    }
+
+    /// Reads the card at an address, exactly: with a path it is there, without one at a well-known place.
+    pub(crate) async fn text(http: &Http, settings: &Settings, reference: &str) -> Result<CardText> {
+        let url = parse(reference)?;
+        let deadline = Instant::now() + settings.timeout;
+        let mut places = places(&url);
+        if places[0].kind == Kind::Given {
+            places.truncate(1);
+        }
+        for place in places {
+            if let Some(kept) = persistently(http, settings, &place.url, deadline, None).await? {
+                return kept.text(&place);
+            }
+        }
+        Err(not_found(&url))
+    }
+
+    /// Reads a card again, if it has changed.
+    pub(crate) async fn text_again(http: &Http, settings: &Settings, known: &CardText) -> Result<CardText> {
+        let url = parse(&known.url)?;
+        let header = |text: &Option<String>| text.as_deref().and_then(|text| HeaderValue::try_from(text).ok());
+        let kept = Kept {
+            body: known.body.clone(),
+            url: known.url.clone(),
+            tag: header(&known.etag),
+            modified: header(&known.last_modified),
+            control: header(&known.cache_control),
+            fresh_until: Instant::now(),
+            unchanged: true,
+        };
+        let kept = persistently(http, settings, url.as_str(), Instant::now() + settings.timeout, Some(&kept)).await?;
+        kept.ok_or_else(|| not_found(&url))?.text(&Place::of(&url))
     }
 
     /// The document at a URL; `None` when there is none.
-    async fn body(&self, http: &Http, settings: &Settings, url: &str, deadline: Instant, anew: bool) -> Result<Option<Bytes>> {
+    async fn kept(&self, http: &Http, settings: &Settings, url: &str, deadline: Instant, anew: bool) -> Result<Option<Kept>> {
         let known = self.known(url);
         if let Some(known) = known.as_ref().filter(|known| !anew && Instant::now() < known.fresh_until) {
-            return Ok(Some(known.body.clone()));
+            return Ok(Some(known.clone()));
         }
-        let mut attempt = 0;
-        loop {
-            let fetching = fetch(http, settings, url, known.as_ref());
-            let failed = match tokio::time::timeout_at(deadline, fetching).await {
-                Ok(Ok(Fetched::Nothing)) => return Ok(None),
-                Ok(Ok(Fetched::Kept(kept))) => {
-                    let body = kept.body.clone();
-                    self.keep(url, kept);
-                    return Ok(Some(body));
-                }
-                Ok(Err(failed)) => failed,
-                Err(_) => Failed::too_late(),
-            };
-            attempt += 1;
-            let pause = failed.retry_after.unwrap_or_else(|| retry::pause(attempt));
-            if failed.reached == Reached::Answer || attempt > settings.retries || Instant::now() + pause >= deadline {
-                return Err(failed.error);
-            }
-            tokio::time::sleep(pause).await;
+        let kept = persistently(http, settings, url, deadline, known.as_ref()).await?;
+        if let Some(kept) = &kept {
+            self.keep(url, kept.clone());
         }
+        Ok(kept)
     }
 
     fn known(&self, url: &str) -> Option<Kept> {
@@ -137,7 +207,41 @@ impl Cards {
     }
 }
 
+impl Kept {
+    fn text(self, place: &Place) -> Result<CardText> {
+        let text = |value: Option<HeaderValue>| value.and_then(|value| value.to_str().ok().map(str::to_owned));
+        let card = place.card(&self.body).map_err(invalid)?;
+        Ok(CardText {
+            body: self.body,
+            url: self.url,
+            etag: text(self.tag),
+            last_modified: text(self.modified),
+            cache_control: text(self.control),
+            card,
+            unchanged: self.unchanged,
+        })
+    }
+}
+
 impl Place {
+    /// The place of a card that is at this very address.
+    fn of(url: &Url) -> Self {
+        let mut base = url.clone();
+        base.set_query(None);
+        base.set_fragment(None);
+        let base = base.as_str().trim_end_matches('/');
+        let (base, kind) = match (base.strip_suffix(AGENT_CARD), base.strip_suffix(AGENT_JSON)) {
+            (Some(base), _) => (base, Kind::AgentCard),
+            (_, Some(base)) => (base, Kind::AgentJson),
+            _ => (base, Kind::Given),
+        };
+        Self { url: url.to_string(), base: base.to_owned(), kind }
+    }
+
+    fn unknown() -> Self {
+        Self { url: String::new(), base: String::new(), kind: Kind::Given }
+    }
+
     fn found_at(&self) -> FoundAt<'_> {
         match self.kind {
             Kind::AgentCard => FoundAt::AgentCardJson(&self.base),
@@ -146,11 +250,16 @@ impl Place {
         }
     }
 
-    fn read(&self, body: &[u8], settings: &Settings) -> Result<(Card, Vec<Choice>)> {
+    fn card(&self, body: &[u8]) -> Result<Card> {
         let card = card::read_from(body, self.found_at())?;
         if self.kind == Kind::Given && card.name.is_empty() && card.supported_interfaces.is_empty() {
             return Err(Error::new(ErrorKind::InvalidAgentResponse, "the document is no agent card"));
         }
+        Ok(card)
+    }
+
+    fn read(&self, body: &[u8], settings: &Settings) -> Result<(Card, Vec<Choice>)> {
+        let card = self.card(body)?;
         let choices = |speaks: Speaks| pick::candidates(body, self.found_at(), &speaks);
         let speaks = Speaks::new(settings.bindings.iter().copied());
         let speaks = if settings.own_order { speaks.in_own_order() } else { speaks };
@@ -165,78 +274,132 @@ impl Place {
     }
 }
 
-/// Where to look for a card, in this order.
+/// The URL of a reference, which may leave out its scheme: then it is `http` on this machine, else `https`.
+fn parse(reference: &str) -> Result<Url> {
+    let wrong = |what| Error::invalid_param("url", what);
+    let full = if reference.contains("://") { reference.to_owned() } else { format!("https://{reference}") };
+    let mut url = Url::parse(&full).map_err(|_| wrong("must be an http or https URL"))?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(wrong("must be an http or https URL"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(wrong("must not hold a name or a password"));
+    }
+    if !reference.contains("://") && is_local(&url) {
+        url = Url::parse(&format!("http://{reference}")).map_err(|_| wrong("must be an http or https URL"))?;
+    }
+    Ok(url)
+}
+
+/// Whether a URL names this machine.
+pub(crate) fn is_local(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => IpAddr::from(address).is_loopback(),
+        Some(Host::Ipv6(address)) => IpAddr::from(address).is_loopback(),
+        None => false,
+    }
+}
+
+/// Where to look for a card, in this order; there is at least one place.
 fn places(url: &Url) -> Vec<Place> {
-    let mut base = url.clone();
-    base.set_query(None);
-    base.set_fragment(None);
-    let base = base.as_str().trim_end_matches('/').to_owned();
-    if let Some(agent) = base.strip_suffix(AGENT_CARD) {
-        return vec![Place { url: url.to_string(), base: agent.to_owned(), kind: Kind::AgentCard }];
+    let here = Place::of(url);
+    if here.kind != Kind::Given {
+        return vec![here];
     }
-    if let Some(agent) = base.strip_suffix(AGENT_JSON) {
-        return vec![Place { url: url.to_string(), base: agent.to_owned(), kind: Kind::AgentJson }];
-    }
+    let base = here.base.clone();
     let mut places = Vec::new();
     if url.path() != "/" || url.query().is_some() {
-        places.push(Place { url: url.to_string(), base: base.clone(), kind: Kind::Given });
+        places.push(here);
     }
     places.push(Place { url: format!("{base}{AGENT_CARD}"), base: base.clone(), kind: Kind::AgentCard });
     places.push(Place { url: format!("{base}{AGENT_JSON}"), base, kind: Kind::AgentJson });
     places
 }
 
-enum Fetched {
-    Nothing,
-    Kept(Kept),
+fn not_found(url: &Url) -> Error {
+    Error::new(ErrorKind::MethodNotFound, "there is no agent card at this address")
+        .with("url", url.as_str())
+        .caused_by(Trouble::new(TroubleKind::CardNotFound))
 }
 
-async fn fetch(http: &Http, settings: &Settings, url: &str, known: Option<&Kept>) -> Result<Fetched, Failed> {
-    let mut headers = settings.headers.clone();
+fn invalid(error: Error) -> Error {
+    let words = format!("the agent's card cannot be read: {error}");
+    Error::new(ErrorKind::InvalidAgentResponse, words).caused_by(Trouble::new(TroubleKind::CardInvalid).because(error))
+}
+
+/// Fetches a document, again and again if it fails in passing; `None` when there is none.
+async fn persistently(http: &Http, settings: &Settings, url: &str, deadline: Instant, known: Option<&Kept>) -> Result<Option<Kept>> {
+    let mut attempt = 0;
+    loop {
+        let fetching = Box::pin(fetch(http, settings, url, known));
+        let failed = match tokio::time::timeout_at(deadline, fetching).await {
+            Ok(Ok(fetched)) => return Ok(fetched),
+            Ok(Err(failed)) => failed,
+            Err(_) => Failed::too_late(),
+        };
+        attempt += 1;
+        let pause = failed.retry_after.unwrap_or_else(|| retry::pause(attempt));
+        if failed.reached == Reached::Answer || attempt > settings.retries || Instant::now() + pause >= deadline {
+            return Err(failed.error);
+        }
+        tokio::time::sleep(pause).await;
+    }
+}
+
+async fn fetch(http: &Http, settings: &Settings, url: &str, known: Option<&Kept>) -> Result<Option<Kept>, Failed> {
+    let mut headers = settings.card_headers.clone();
     headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
     if let Some(known) = known {
         known.tag.clone().map(|tag| headers.insert(header::IF_NONE_MATCH, tag));
         known.modified.clone().map(|modified| headers.insert(header::IF_MODIFIED_SINCE, modified));
     }
-    let exchange = follow(http, url, headers).await?;
-    let fresh_until = Instant::now() + freshness(exchange.header(header::CACHE_CONTROL.as_str()).unwrap_or_default());
-    match (exchange.status(), known) {
-        (304, Some(known)) => Ok(Fetched::Kept(Kept { fresh_until, ..known.clone() })),
-        (404 | 405 | 410, _) => Ok(Fetched::Nothing),
-        (status @ (429 | 503), _) => {
-            let error =
-                Error::new(chancery_wire::errors::kind_of_http_status(status), format!("the card was answered with status {status}"));
-            Err(Failed::busy(error, exchange.retry_after()))
+    let (url, exchange) = follow(http, url, headers).await?;
+    let kept = |name| exchange.response.headers().get(name).cloned();
+    let control = kept(header::CACHE_CONTROL);
+    let fresh_until = Instant::now() + freshness(control.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default());
+    let (tag, modified) = (kept(header::ETAG), kept(header::LAST_MODIFIED));
+    let status = exchange.status();
+    let error = || Error::new(chancery_wire::errors::kind_of_http_status(status), format!("the card was answered with status {status}"));
+    match (status, known) {
+        (304, Some(known)) => {
+            exchange.show(&[]);
+            let (tag, modified) = (tag.or_else(|| known.tag.clone()), modified.or_else(|| known.modified.clone()));
+            let control = control.or_else(|| known.control.clone());
+            Ok(Some(Kept { url, tag, modified, control, fresh_until, unchanged: true, ..known.clone() }))
         }
+        (404 | 405 | 410, _) => {
+            exchange.show(&[]);
+            Ok(None)
+        }
+        (429 | 503, _) => Err(Failed::busy(error(), status, exchange.retry_after())),
+        (401 | 403, _) => Err(error().caused_by(Trouble::new(TroubleKind::CardRefused).with_status(status)).into()),
         _ if exchange.is_success() => {
-            let kept = |name| exchange.response.headers().get(name).cloned();
-            let (tag, modified) = (kept(header::ETAG), kept(header::LAST_MODIFIED));
-            Ok(Fetched::Kept(Kept { body: exchange.read(CARD_BYTES).await?, tag, modified, fresh_until }))
+            Ok(Some(Kept { body: exchange.read(CARD_BYTES).await?, url, tag, modified, control, fresh_until, unchanged: false }))
         }
-        (status, _) => {
-            Err(Error::new(chancery_wire::errors::kind_of_http_status(status), format!("the card was answered with status {status}"))
-                .into())
-        }
+        _ => Err(error().caused_by(Trouble::new(TroubleKind::Status).with_status(status)).into()),
     }
 }
 
-/// Fetches a document, wherever it has moved to. Headers of the user stay with the host they are for.
-async fn follow(http: &Http, url: &str, mut headers: HeaderMap) -> Result<Exchange, Failed> {
+/// Fetches a document, wherever on its host it has moved to, and says where that is.
+async fn follow(http: &Http, url: &str, headers: HeaderMap) -> Result<(String, Exchange), Failed> {
     let mut at = Url::parse(url).map_err(Error::internal)?;
     for _ in 0..HOPS {
-        let exchange = http.exchange(Method::GET, at.as_str(), headers.clone(), None).await?;
+        let head = Head { headers: headers.clone(), ..Head::default() };
+        let exchange = http.exchange(Method::GET, at.as_str(), head, None).await?;
         if !matches!(exchange.status(), 301 | 302 | 303 | 307 | 308) {
-            return Ok(exchange);
+            return Ok((at.to_string(), exchange));
         }
+        exchange.show(&[]);
         let to = exchange.header(header::LOCATION.as_str()).and_then(|to| at.join(to).ok());
-        let to = to.filter(|to| to.scheme() == "https" || to.scheme() == at.scheme());
-        let to = to.ok_or_else(|| Failed::garbage("the card is said to be elsewhere, at an address that cannot be followed"))?;
-        if to.origin() != at.origin() {
-            headers = HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static("application/json"))]);
-        }
-        at = to;
+        let to = to.filter(|to| to.host() == at.host() && (to.scheme() == "https" || to.scheme() == at.scheme()));
+        at = to.ok_or_else(|| elsewhere("the card is said to be elsewhere, at an address that is not followed"))?;
     }
-    Err(Failed::garbage(format!("the card is said to be elsewhere more than {HOPS} times")))
+    Err(elsewhere("the card is said to be elsewhere again and again"))
+}
+
+fn elsewhere(words: &str) -> Failed {
+    Error::new(ErrorKind::InvalidAgentResponse, words).caused_by(Trouble::new(TroubleKind::CardInvalid)).into()
 }
 
 /// For how long an answer may be used without asking again, by its `Cache-Control`.
@@ -272,6 +435,23 @@ mod tests {
         let below =
             ["https://a.example/w", "https://a.example/w/.well-known/agent-card.json", "https://a.example/w/.well-known/agent.json"];
         assert_eq!(urls("https://a.example/w"), below);
+    }
+
+    #[test]
+    fn an_address_without_a_scheme_is_https_unless_it_is_here() {
+        for (reference, expected) in [
+            ("localhost:8080", "http://localhost:8080/"),
+            ("127.0.0.1:1/x", "http://127.0.0.1:1/x"),
+            ("[::1]:1", "http://[::1]:1/"),
+            ("agent.example", "https://agent.example/"),
+            ("agent.example:8080/a", "https://agent.example:8080/a"),
+            ("http://agent.example", "http://agent.example/"),
+        ] {
+            assert_eq!(parse(reference).unwrap().as_str(), expected);
+        }
+        for reference in ["ftp://agent.example", "https://", "", "https://me:secret@agent.example", "me@agent.example"] {
+            assert_eq!(parse(reference).unwrap_err().kind(), ErrorKind::InvalidParams, "{reference}");
+        }
     }
 
     #[test]

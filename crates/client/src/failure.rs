@@ -1,8 +1,10 @@
 //! What went wrong with one attempt, and how far it had come: that decides whether it may be repeated.
 
-use std::time::Duration;
+use std::{error::Error as StdError, time::Duration};
 
 use chancery_core::{BoxError, Error, ErrorKind};
+
+use crate::trouble::{Trouble, TroubleKind};
 
 /// How far an attempt came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,19 +31,33 @@ pub(crate) struct Failed {
 impl Failed {
     /// No connection could be made.
     pub(crate) fn unreachable(source: impl Into<BoxError>) -> Self {
-        let error = Error::new(ErrorKind::Unavailable, "the agent could not be reached").caused_by(source);
+        let trouble = Trouble::new(TroubleKind::Unreachable).because(source);
+        let error = Error::new(ErrorKind::Unavailable, "the agent could not be reached").caused_by(trouble);
         Self { error, reached: Reached::Nobody, retry_after: None }
     }
 
     /// The connection ended too early.
     pub(crate) fn cut(source: impl Into<BoxError>) -> Self {
-        let error = Error::new(ErrorKind::Unavailable, "the connection to the agent broke").caused_by(source);
+        let source = source.into();
+        if is_tls(&*source) {
+            // A peer that does not like our certificate says so when the connection seems to stand.
+            let trouble = Trouble::new(TroubleKind::Unreachable).because(source);
+            return Error::new(ErrorKind::Unavailable, "the agent could not be reached").caused_by(trouble).into();
+        }
+        let trouble = Trouble::new(TroubleKind::Cut).because(source);
+        let error = Error::new(ErrorKind::Unavailable, "the connection to the agent broke").caused_by(trouble);
         Self { error, reached: Reached::Silence, retry_after: None }
     }
 
     /// The peer refused for now.
-    pub(crate) fn busy(error: Error, retry_after: Option<Duration>) -> Self {
-        Self { error, reached: Reached::Busy, retry_after }
+    pub(crate) fn busy(error: Error, status: u16, retry_after: Option<Duration>) -> Self {
+        let trouble = Trouble::new(TroubleKind::Status).with_status(status).again_after(retry_after);
+        Self { error: error.caused_by(trouble), reached: Reached::Busy, retry_after }
+    }
+
+    /// The peer does not take the caller for someone who may.
+    pub(crate) fn refused(error: Error, status: u16) -> Self {
+        error.caused_by(Trouble::new(TroubleKind::Refused).with_status(status)).into()
     }
 
     /// Time is up. Whether the peer will still do what it was asked is not known.
@@ -69,7 +85,21 @@ impl From<Error> for Failed {
 
 /// Time is up.
 pub(crate) fn too_late() -> Error {
-    Error::new(ErrorKind::Timeout, "the agent did not answer in time")
+    Error::new(ErrorKind::Timeout, "the agent did not answer in time").caused_by(Trouble::new(TroubleKind::Timeout))
+}
+
+/// Whether TLS is behind an error.
+fn is_tls(error: &(dyn StdError + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        // An I/O error hides what it wraps from the chain of sources.
+        let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        if error.is::<rustls::Error>() || wrapped.is_some_and(|error| error.is::<rustls::Error>()) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 /// Whether an error passes by itself.

@@ -2,28 +2,36 @@
 
 use std::{error::Error as _, sync::OnceLock, time::Duration};
 
-use chancery_core::{Error, ErrorKind, Event, Object, Operation, Reply, Request, Seq, Version, extension};
+use chancery_core::{Binding, Error, ErrorKind, Event, Object, Operation, Reply, Request, Seq, Version, extension};
 use chancery_wire::{
+    Dialect, errors,
     grpc::{v0_3, v1_0},
     methods,
     proto::{a2a_v1, google_rpc, lf_a2a_v1},
 };
 use http::{HeaderMap, uri::PathAndQuery};
 use prost::Message;
+use serde_json::json;
 use tokio::time::Instant;
 use tonic::{
     Code, ConnectError, Status, Streaming,
     client::Grpc as Caller,
     metadata::MetadataMap,
-    transport::{Channel, ClientTlsConfig, Endpoint},
+    transport::{Channel, Endpoint},
 };
 use tonic_prost::ProstCodec;
 
 use crate::{
     builder::Settings,
-    failure::Failed,
+    failure::{Failed, Reached},
+    http::{Head, dry_run},
+    observer::{Eye, Wire, WireEvent, WireRequest, WireResponse},
     source::{Arrived, Source},
+    tunnel::Connector,
 };
+
+/// The media type of gRPC.
+const GRPC: &str = "application/grpc";
 
 /// How often a connection with streams on it is asked whether it is still there.
 const PULSE: Duration = Duration::from_secs(30);
@@ -37,6 +45,8 @@ pub(crate) struct Grpc {
     version: Version,
     limit: usize,
     silence: Duration,
+    eye: Eye,
+    url: String,
 }
 
 impl Grpc {
@@ -47,24 +57,31 @@ impl Grpc {
         let unusable = |error| Error::new(ErrorKind::InvalidParams, "the agent's gRPC address cannot be used").caused_by(error);
         let url = address(url);
         let mut endpoint = Endpoint::from_shared(url.clone())
-            .map_err(|error| unusable(error.into()))?
+            .map_err(|error| unusable(chancery_core::BoxError::from(error)))?
             .connect_timeout(settings.connect_timeout)
             .tcp_nodelay(true)
             .http2_keep_alive_interval(PULSE)
             .keep_alive_timeout(PULSE);
         if url.starts_with("https:") {
-            endpoint = endpoint
-                .tls_config(ClientTlsConfig::new().with_native_roots())
-                .map_err(|error| unusable(chancery_core::BoxError::from(error)))?;
+            endpoint = settings.tls.grpc(endpoint)?;
         }
-        Ok(Self { endpoint, channel: OnceLock::new(), version, limit: settings.limit, silence: settings.silence })
+        let (limit, silence, eye) = (settings.limit, settings.silence, settings.eye.clone());
+        Ok(Self { endpoint, channel: OnceLock::new(), version, limit, silence, eye, url })
     }
 
-    pub(crate) async fn reply(&self, request: &Request, headers: HeaderMap, deadline: Instant) -> Result<Reply, Failed> {
-        match self.version {
-            Version::V1_0 => self.reply_v1_0(request, headers, deadline).await,
-            _ => self.reply_v0_3(request, headers, deadline).await,
-        }
+    /// The origin that is called.
+    pub(crate) fn origin(&self) -> String {
+        url::Url::parse(&self.url).map(|url| url.origin().ascii_serialization()).unwrap_or_else(|_| self.url.clone())
+    }
+
+    pub(crate) async fn reply(&self, request: &Request, head: Head, deadline: Instant) -> Result<Reply, Failed> {
+        self.show(request, &head)?;
+        let reply = match self.version {
+            Version::V1_0 => self.reply_v1_0(request, head.headers, deadline).await,
+            _ => self.reply_v0_3(request, head.headers, deadline).await,
+        };
+        self.show_reply(&reply);
+        reply
     }
 
     async fn reply_v1_0(&self, request: &Request, headers: HeaderMap, deadline: Instant) -> Result<Reply, Failed> {
@@ -129,7 +146,9 @@ impl Grpc {
         })
     }
 
-    pub(crate) async fn events(&self, request: &Request, headers: HeaderMap) -> Result<Source, Failed> {
+    pub(crate) async fn events(&self, request: &Request, head: Head) -> Result<Source, Failed> {
+        self.show(request, &head)?;
+        let headers = head.headers;
         let operation = request.operation();
         let elements = match (self.version, request) {
             (Version::V1_0, Request::StreamMessage(send)) => {
@@ -144,7 +163,45 @@ impl Grpc {
             }
             _ => return Err(Error::internal(format!("{operation} answers with no stream")).into()),
         };
-        Ok(Source::Grpc(Box::new(GrpcEvents { elements, version: self.version, silence: self.silence })))
+        self.show_response(200, &[]);
+        Ok(Source::Grpc(Box::new(GrpcEvents { elements, version: self.version, silence: self.silence, eye: self.eye.clone() })))
+    }
+
+    /// Shows a request to whoever looks, and goes no further if that is all that is wanted.
+    fn show(&self, request: &Request, head: &Head) -> Result<(), Failed> {
+        if self.eye.is_open() {
+            let (path, body) = (self.path(request.operation())?, json_of(self.version, request));
+            self.eye.see(|| {
+                Wire::Request(WireRequest {
+                    operation: Some(request.operation()),
+                    version: Some(self.version),
+                    binding: Binding::Grpc,
+                    method: path.as_str().trim_start_matches('/'),
+                    url: &self.url,
+                    headers: &head.headers,
+                    credentials: &head.placed,
+                    body: &body,
+                })
+            });
+        }
+        if head.dry { Err(dry_run()) } else { Ok(()) }
+    }
+
+    fn show_reply(&self, reply: &Result<Reply, Failed>) {
+        if !self.eye.is_open() {
+            return;
+        }
+        let (status, body) = match reply {
+            Ok(reply) => (200, Dialect::V1_0.encode_reply(reply).unwrap_or_default()),
+            Err(failed) if failed.reached == Reached::Nobody || failed.reached == Reached::Silence => return,
+            Err(failed) => (errors::http_status(failed.error.kind(), Version::V1_0), failed.error.to_string().into_bytes()),
+        };
+        self.show_response(status, &body);
+    }
+
+    fn show_response(&self, status: u16, body: &[u8]) {
+        let headers = &HeaderMap::new();
+        self.eye.see(|| Wire::Response(WireResponse { status, content_type: GRPC, headers, body }));
     }
 
     async fn stream<Q, A>(&self, operation: Operation, message: Q, headers: HeaderMap) -> Result<Streaming<A>, Failed>
@@ -158,7 +215,7 @@ impl Grpc {
     }
 
     async fn caller(&self) -> Result<Caller<Channel>, Failed> {
-        let channel = self.channel.get_or_init(|| self.endpoint.connect_lazy()).clone();
+        let channel = self.channel.get_or_init(|| self.endpoint.connect_with_connector_lazy(Connector::new())).clone();
         let mut caller = Caller::new(channel).max_decoding_message_size(self.limit);
         caller.ready().await.map_err(Failed::unreachable)?;
         Ok(caller)
@@ -246,9 +303,40 @@ fn failed(version: Version, status: &Status) -> Failed {
     };
     let error = if version == Version::V1_0 { v1_0::error_from_status(&told) } else { v0_3::error_from_status(&told) };
     match status.code() {
-        Code::Unavailable | Code::ResourceExhausted => Failed::busy(error, None),
+        Code::Unavailable => Failed::busy(error, 503, retry_after(status)),
+        Code::ResourceExhausted => Failed::busy(error, 429, retry_after(status)),
+        Code::Unauthenticated => Failed::refused(error, 401),
+        Code::PermissionDenied => Failed::refused(error, 403),
         _ => error.into(),
     }
+}
+
+/// When the peer wants to be asked again, if it gave a number of seconds.
+fn retry_after(status: &Status) -> Option<Duration> {
+    let text = status.metadata().get("retry-after")?.to_str().ok()?;
+    text.trim().parse().ok().map(Duration::from_secs)
+}
+
+/// A request as JSON, as tools that call gRPC take it. Names are written out in v0.3.
+fn json_of(version: Version, request: &Request) -> Vec<u8> {
+    let name = |task: &chancery_core::TaskId| format!("tasks/{task}");
+    let config = |task: &chancery_core::TaskId, id: &str| format!("tasks/{task}/pushNotificationConfigs/{id}");
+    let value = match (version, request) {
+        (Version::V1_0, _) => return Dialect::V1_0.encode_request(request).unwrap_or_default(),
+        (_, Request::GetTask(get)) => match get.history_length {
+            Some(length) => json!({"name": name(&get.id), "historyLength": length}),
+            None => json!({"name": name(&get.id)}),
+        },
+        (_, Request::CancelTask(cancel)) => json!({"name": name(&cancel.id)}),
+        (_, Request::Subscribe(subscribe)) => json!({"name": name(&subscribe.id)}),
+        (_, Request::GetPushConfig(get)) => {
+            json!({"name": config(&get.task_id, get.id.as_ref().map_or("", chancery_core::PushConfigId::as_str))})
+        }
+        (_, Request::DeletePushConfig(delete)) => json!({"name": config(&delete.task_id, delete.id.as_str())}),
+        (_, Request::ListPushConfigs(list)) => json!({"parent": name(&list.task_id)}),
+        _ => return Dialect::V0_3Rest.encode_request(request).unwrap_or_default(),
+    };
+    value.to_string().into_bytes()
 }
 
 fn chain_has<E: std::error::Error + 'static>(status: &Status) -> bool {
@@ -267,6 +355,7 @@ pub(crate) struct GrpcEvents {
     elements: Elements,
     version: Version,
     silence: Duration,
+    eye: Eye,
 }
 
 enum Elements {
@@ -290,6 +379,11 @@ impl GrpcEvents {
         let Some(event) = element else { return Ok(None) };
         let mut event = read(event)?;
         let seq = take_seq(&mut event);
+        if self.eye.is_open() {
+            let data = serde_json::to_vec(&event).unwrap_or_default();
+            let id = seq.map(|seq| seq.to_string());
+            self.eye.see(|| Wire::Event(WireEvent { id: id.as_deref(), data: &data }));
+        }
         Ok(Some(Arrived { seq, events: vec![event] }))
     }
 }
@@ -316,7 +410,6 @@ fn take_seq(event: &mut Event) -> Option<Seq> {
 #[cfg(test)]
 mod tests {
     use chancery_core::{Task, TaskState};
-    use serde_json::json;
 
     use super::*;
 

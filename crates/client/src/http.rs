@@ -3,14 +3,20 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use chancery_core::{Error, ErrorKind};
+use chancery_core::{Binding, Error, ErrorKind, Operation, Secret, Version};
 use chancery_wire::errors;
 use http::{
     HeaderMap, Method,
     header::{CONTENT_TYPE, RETRY_AFTER},
 };
+use url::Url;
 
-use crate::{builder::Settings, failure::Failed};
+use crate::{
+    builder::Settings,
+    failure::Failed,
+    observer::{Eye, Placement, Wire, WireRequest, WireResponse},
+    trouble::{Trouble, TroubleKind},
+};
 
 /// A pool of connections.
 #[derive(Debug, Clone)]
@@ -20,45 +26,89 @@ pub(crate) struct Http {
     pub(crate) limit: usize,
     /// How long a stream may be silent.
     pub(crate) silence: Duration,
+    pub(crate) eye: Eye,
+}
+
+/// Everything of a request but its body and where it goes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Head {
+    /// What is asked for, in which version and binding; `None` for a card.
+    pub(crate) call: Option<(Operation, Version, Binding)>,
+    pub(crate) headers: HeaderMap,
+    /// Credentials that go into the query.
+    pub(crate) query: Vec<(String, Secret)>,
+    pub(crate) placed: Vec<Placement>,
+    /// The request is shown, and not sent.
+    pub(crate) dry: bool,
 }
 
 impl Http {
     pub(crate) fn new(settings: &Settings) -> Result<Self, Error> {
-        let client = reqwest::Client::builder()
-            .user_agent(concat!("chancery/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(settings.connect_timeout)
-            .tcp_nodelay(true)
-            .tcp_keepalive(Duration::from_secs(30))
-            // A redirected call may arrive as another one; whoever follows does it knowingly.
-            .redirect(reqwest::redirect::Policy::none())
-            // Retries are decided where it is known what may be repeated.
-            .retry(reqwest::retry::never())
-            .build()
-            .map_err(Error::internal)?;
-        Ok(Self { client, limit: settings.limit, silence: settings.silence })
+        let builder = || {
+            reqwest::Client::builder()
+                .user_agent(concat!("chancery/", env!("CARGO_PKG_VERSION")))
+                .connect_timeout(settings.connect_timeout)
+                .tcp_nodelay(true)
+                .tcp_keepalive(Duration::from_secs(30))
+                // A redirected call may arrive as another one; whoever follows does it knowingly.
+                .redirect(reqwest::redirect::Policy::none())
+                // Retries are decided where it is known what may be repeated.
+                .retry(reqwest::retry::never())
+        };
+        let client = settings.tls.http(builder)?;
+        Ok(Self { client, limit: settings.limit, silence: settings.silence, eye: settings.eye.clone() })
     }
 
     /// Sends a request and waits for the head of the answer.
-    pub(crate) async fn exchange(&self, method: Method, url: &str, headers: HeaderMap, body: Option<Bytes>) -> Result<Exchange, Failed> {
-        let mut request = self.client.request(method, url).headers(headers);
+    pub(crate) async fn exchange(&self, method: Method, url: &str, head: Head, body: Option<Bytes>) -> Result<Exchange, Failed> {
+        self.eye.see(|| {
+            Wire::Request(WireRequest {
+                operation: head.call.map(|(operation, ..)| operation),
+                version: head.call.map(|(_, version, _)| version),
+                binding: head.call.map_or(Binding::HttpJson, |(_, _, binding)| binding),
+                method: method.as_str(),
+                url,
+                headers: &head.headers,
+                credentials: &head.placed,
+                body: body.as_deref().unwrap_or_default(),
+            })
+        });
+        if head.dry {
+            return Err(dry_run());
+        }
+        let mut url = Url::parse(url).map_err(no_url)?;
+        if !head.query.is_empty() {
+            let secrets = head.query.iter().map(|(name, secret)| (name, secret.expose()));
+            url.query_pairs_mut().extend_pairs(secrets);
+        }
+        let mut request = self.client.request(method, url).headers(head.headers);
         if let Some(body) = body {
             request = request.body(body);
         }
-        match request.send().await {
-            Ok(response) => Ok(Exchange { response }),
-            Err(error) if error.is_builder() => {
-                Err(Error::new(ErrorKind::InvalidParams, "the agent's address is no URL that can be called").caused_by(error).into())
-            }
+        // Errors show the URL, which may hold a credential.
+        match request.send().await.map_err(reqwest::Error::without_url) {
+            Ok(response) => Ok(Exchange { response, eye: self.eye.clone() }),
+            Err(error) if error.is_builder() => Err(no_url(error)),
             Err(error) if error.is_connect() => Err(Failed::unreachable(error)),
             Err(error) => Err(Failed::cut(error)),
         }
     }
 }
 
+/// The request was shown, and that is all.
+pub(crate) fn dry_run() -> Failed {
+    Error::new(ErrorKind::Unavailable, "nothing was sent, as wanted").caused_by(Trouble::new(TroubleKind::DryRun)).into()
+}
+
+fn no_url(source: impl Into<chancery_core::BoxError>) -> Failed {
+    Error::new(ErrorKind::InvalidParams, "the agent's address is no URL that can be called").caused_by(source).into()
+}
+
 /// An answer whose body has not been read.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) response: reqwest::Response,
+    eye: Eye,
 }
 
 impl Exchange {
@@ -90,6 +140,14 @@ impl Exchange {
         self.header(RETRY_AFTER.as_str()).and_then(|text| text.trim().parse().ok()).map(Duration::from_secs)
     }
 
+    /// Shows the answer to whoever looks.
+    pub(crate) fn show(&self, body: &[u8]) {
+        self.eye.see(|| {
+            let content_type = self.header(CONTENT_TYPE.as_str()).unwrap_or_default();
+            Wire::Response(WireResponse { status: self.status(), content_type, headers: self.response.headers(), body })
+        });
+    }
+
     /// Reads the whole body, if it is not larger than `limit`.
     pub(crate) async fn read(mut self, limit: usize) -> Result<Bytes, Failed> {
         let too_large = || Failed::garbage(format!("the agent's answer is larger than {limit} bytes"));
@@ -97,12 +155,13 @@ impl Exchange {
             return Err(too_large());
         }
         let mut body = BytesMut::new();
-        while let Some(piece) = self.response.chunk().await.map_err(Failed::cut)? {
+        while let Some(piece) = self.response.chunk().await.map_err(|error| Failed::cut(error.without_url()))? {
             if body.len() + piece.len() > limit {
                 return Err(too_large());
             }
             body.extend_from_slice(&piece);
         }
+        self.show(&body);
         Ok(body.freeze())
     }
 }
@@ -118,8 +177,20 @@ pub(crate) fn with_status(status: u16, error: Error, retry_after: Option<Duratio
         }
         _ => error,
     };
-    match status {
-        429 | 503 => Failed::busy(error, retry_after),
+    match (status, error.kind()) {
+        (429 | 503, _) => Failed::busy(error, status, retry_after),
+        (401 | 403, _) => Failed::refused(error, status),
+        (_, ErrorKind::Unauthenticated) => Failed::refused(error, 401),
+        (_, ErrorKind::PermissionDenied) => Failed::refused(error, 403),
         _ => error.into(),
     }
+}
+
+/// As [`with_status`], for an answer that holds no error of the protocol: the status is all there is.
+pub(crate) fn bare_status(status: u16, error: Error, retry_after: Option<Duration>) -> Failed {
+    let failed = with_status(status, error, retry_after);
+    if Trouble::of(&failed.error).is_some() {
+        return failed;
+    }
+    failed.error.caused_by(Trouble::new(TroubleKind::Status).with_status(status)).into()
 }

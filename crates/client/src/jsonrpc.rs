@@ -6,13 +6,13 @@ use bytes::Bytes;
 use chancery_core::{Error, ErrorKind, Operation, Reply, Request, Version};
 use chancery_wire::{Dialect, StreamMemory, jsonrpc, jsonrpc::Id, methods};
 use http::{
-    HeaderMap, HeaderValue, Method,
+    HeaderValue, Method,
     header::{ACCEPT, CONTENT_TYPE},
 };
 
 use crate::{
     failure::Failed,
-    http::{Exchange, Http, with_status},
+    http::{Exchange, Head, Http, bare_status, with_status},
     rest::Rest,
     source::{Arrived, Frames, Source, enveloped_events},
 };
@@ -35,21 +35,21 @@ impl JsonRpc {
         Ok(Self { http, url: url.to_owned(), dialect, calls: AtomicI64::new(1) })
     }
 
-    pub(crate) async fn reply(&self, request: &Request, headers: HeaderMap) -> Result<Reply, Failed> {
+    pub(crate) async fn reply(&self, request: &Request, head: Head) -> Result<Reply, Failed> {
         let operation = request.operation();
         if (self.dialect, operation) == (Dialect::V0_2, Operation::GetExtendedCard) {
             // v0.2 reads it with a GET beside its JSON-RPC.
-            return Rest::beside(self.http.clone(), &self.url, self.dialect).reply(request, headers).await;
+            return Rest::beside(self.http.clone(), &self.url, self.dialect).reply(request, head).await;
         }
-        let exchange = self.exchange(request, headers, JSON).await?;
+        let exchange = self.exchange(request, head, JSON).await?;
         let told = Told::of(&exchange);
         let body = exchange.read(self.http.limit).await?;
         let result = self.result(&told, &body)?;
         self.dialect.decode_reply(operation, result).map_err(Failed::unread)
     }
 
-    pub(crate) async fn events(&self, request: &Request, headers: HeaderMap, mut memory: StreamMemory) -> Result<Source, Failed> {
-        let exchange = self.exchange(request, headers, HeaderValue::from_static("text/event-stream, application/json")).await?;
+    pub(crate) async fn events(&self, request: &Request, head: Head, mut memory: StreamMemory) -> Result<Source, Failed> {
+        let exchange = self.exchange(request, head, HeaderValue::from_static("text/event-stream, application/json")).await?;
         if exchange.is_event_stream() {
             return Ok(Source::Sse(Box::new(Frames::new(exchange, &self.http, self.dialect, memory, true))));
         }
@@ -60,15 +60,15 @@ impl JsonRpc {
         Ok(Source::Once(Some(Arrived { seq: None, events })))
     }
 
-    async fn exchange(&self, request: &Request, mut headers: HeaderMap, accept: HeaderValue) -> Result<Exchange, Failed> {
+    async fn exchange(&self, request: &Request, mut head: Head, accept: HeaderValue) -> Result<Exchange, Failed> {
         let (version, operation) = (self.dialect.version(), request.operation());
         let method = methods::rpc_name(version, operation);
         let method = method.ok_or_else(|| Error::new(ErrorKind::UnsupportedOperation, format!("A2A {version} has no {operation}")))?;
         let id = Id::number(self.calls.fetch_add(1, Ordering::Relaxed));
         let body = jsonrpc::call(&id, method, &self.dialect.encode_request(request)?);
-        headers.insert(CONTENT_TYPE, JSON);
-        headers.insert(ACCEPT, accept);
-        self.http.exchange(Method::POST, &self.url, headers, Some(Bytes::from(body))).await
+        head.headers.insert(CONTENT_TYPE, JSON);
+        head.headers.insert(ACCEPT, accept);
+        self.http.exchange(Method::POST, &self.url, head, Some(Bytes::from(body))).await
     }
 
     /// The result in a body, or the error: the peer's own, that of its HTTP status, or that it makes no
@@ -80,7 +80,7 @@ impl JsonRpc {
             }
             Ok(jsonrpc::Response { outcome: Ok(result), .. }) if told.success => Ok(result),
             Err(_) if told.success => Err(Failed::garbage(format!("the agent's answer ({}) is not a JSON-RPC response", told.media_type))),
-            _ => Err(with_status(told.status, self.dialect.decode_http_error(told.status, body), told.retry_after)),
+            _ => Err(bare_status(told.status, self.dialect.decode_http_error(told.status, body), told.retry_after)),
         }
     }
 }

@@ -48,11 +48,13 @@
 
 mod builder;
 mod client;
+mod credentials;
 mod discover;
 mod failure;
 mod grpc;
 mod http;
 mod jsonrpc;
+mod observer;
 mod operations;
 mod reply;
 mod rest;
@@ -60,9 +62,16 @@ mod retry;
 mod seen;
 mod source;
 mod sse;
+mod tls;
+mod trouble;
+mod tunnel;
 mod unfold;
 mod watch;
 
 pub use builder::Builder;
 pub use client::Client;
+pub use credentials::{Asked, Credential, CredentialKind, Credentials, Secrets};
+pub use discover::CardText;
+pub use observer::{Chosen, Notice, Observer, Placement, Wire, WireEvent, WireRequest, WireResponse};
 pub use reply::{Events, Reply, Update};
+pub use trouble::{Trouble, TroubleKind};

@@ -4,13 +4,13 @@ use bytes::Bytes;
 use chancery_core::{Error, ErrorKind, Reply, Request, Version};
 use chancery_wire::{Dialect, StreamMemory, rest::Call};
 use http::{
-    HeaderMap, HeaderValue, Method,
+    HeaderValue, Method,
     header::{ACCEPT, CONTENT_TYPE},
 };
 
 use crate::{
     failure::Failed,
-    http::{Exchange, Http, with_status},
+    http::{Exchange, Head, Http, bare_status, with_status},
     jsonrpc::Told,
     source::{Arrived, Frames, Source, bare_events},
     sse::Frame,
@@ -40,16 +40,16 @@ impl Rest {
         Self { http, base: base.to_owned(), dialect }
     }
 
-    pub(crate) async fn reply(&self, request: &Request, headers: HeaderMap) -> Result<Reply, Failed> {
-        let exchange = self.exchange(request, headers, "application/a2a+json, application/json").await?;
+    pub(crate) async fn reply(&self, request: &Request, head: Head) -> Result<Reply, Failed> {
+        let exchange = self.exchange(request, head, "application/a2a+json, application/json").await?;
         let told = Told::of(&exchange);
         let body = self.body(&told, exchange).await?;
         let body: &[u8] = if body.iter().all(u8::is_ascii_whitespace) { b"{}" } else { &body };
         self.dialect.decode_reply(request.operation(), body).map_err(|error| self.unread(&told, body, error))
     }
 
-    pub(crate) async fn events(&self, request: &Request, headers: HeaderMap, mut memory: StreamMemory) -> Result<Source, Failed> {
-        let exchange = self.exchange(request, headers, "text/event-stream").await?;
+    pub(crate) async fn events(&self, request: &Request, head: Head, mut memory: StreamMemory) -> Result<Source, Failed> {
+        let exchange = self.exchange(request, head, "text/event-stream").await?;
         if exchange.is_event_stream() {
             return Ok(Source::Sse(Box::new(Frames::new(exchange, &self.http, self.dialect, memory, false))));
         }
@@ -62,16 +62,16 @@ impl Rest {
         Ok(Source::Once(Some(Arrived { seq: None, events })))
     }
 
-    async fn exchange(&self, request: &Request, mut headers: HeaderMap, accept: &'static str) -> Result<Exchange, Failed> {
+    async fn exchange(&self, request: &Request, mut head: Head, accept: &'static str) -> Result<Exchange, Failed> {
         let call = Call::new(self.dialect, request)?;
         let method = Method::from_bytes(call.method.as_bytes()).map_err(Error::internal)?;
-        headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        head.headers.insert(ACCEPT, HeaderValue::from_static(accept));
         if call.body.is_some() {
             let media_type = if self.dialect.version() == Version::V1_0 { "application/a2a+json" } else { "application/json" };
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+            head.headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
         }
         let url = format!("{}{}", self.base, call.target);
-        self.http.exchange(method, &url, headers, call.body.map(Bytes::from)).await
+        self.http.exchange(method, &url, head, call.body.map(Bytes::from)).await
     }
 
     /// The body of an answer, or the error that its status says.
@@ -80,7 +80,11 @@ impl Rest {
         if told.success {
             return Ok(body);
         }
-        Err(with_status(told.status, self.dialect.decode_http_error(told.status, &body), told.retry_after))
+        let error = self.dialect.decode_http_error(told.status, &body);
+        match serde_json::from_slice::<serde::de::IgnoredAny>(&body) {
+            Ok(_) => Err(with_status(told.status, error, told.retry_after)),
+            Err(_) => Err(bare_status(told.status, error, told.retry_after)),
+        }
     }
 
     fn unread(&self, told: &Told, body: &[u8], error: Error) -> Failed {

@@ -10,6 +10,7 @@ use crate::{
     failure::Failed,
     grpc::GrpcEvents,
     http::{Exchange, Http},
+    observer::{Eye, Wire, WireEvent},
     sse::{Frame, Parser},
 };
 
@@ -64,10 +65,12 @@ pub(crate) struct Frames {
     in_envelope: bool,
     limit: usize,
     silence: Duration,
+    eye: Eye,
 }
 
 impl Frames {
     pub(crate) fn new(exchange: Exchange, http: &Http, dialect: Dialect, memory: StreamMemory, in_envelope: bool) -> Self {
+        exchange.show(&[]);
         Self {
             response: exchange.response,
             parser: Parser::new(http.limit),
@@ -77,6 +80,7 @@ impl Frames {
             in_envelope,
             limit: http.limit,
             silence: http.silence,
+            eye: http.eye.clone(),
         }
     }
 
@@ -89,7 +93,7 @@ impl Frames {
                 return self.read(&frame).map(Some);
             }
             let piece = match tokio::time::timeout(self.silence, self.response.chunk()).await {
-                Ok(piece) => piece.map_err(Failed::cut)?,
+                Ok(piece) => piece.map_err(|error| Failed::cut(error.without_url()))?,
                 Err(_) => return Err(Failed::cut(format!("nothing came for {:?}", self.silence))),
             };
             let Some(piece) = piece else { return Ok(None) };
@@ -101,6 +105,7 @@ impl Frames {
     }
 
     fn read(&mut self, frame: &Frame) -> Result<Arrived, Failed> {
+        self.eye.see(|| Wire::Event(WireEvent { id: frame.id.as_deref(), data: &frame.data }));
         let events = if self.in_envelope {
             enveloped_events(self.dialect, &frame.data, &mut self.memory)?
         } else {

@@ -7,8 +7,11 @@
 //!    |                                                  |  subscribe: first the task, of which the rest is shown
 //!    +--------------------------------------------------+  no task yet: the same message with the same key
 //!                                                       |
-//!   Polling  <------------------------------------------+  cannot be subscribed to: read the task until it ends
+//!   Polling  <------------------------------------------+  cannot be subscribed to, or five times without news:
+//!                                                          read the task until it ends
 //! ```
+//!
+//! When it was the agent that could not be reached, and it can be again, the stream goes back from Polling to Live.
 //!
 //! The stream ends after an event that closes it, or with an error; never silently.
 
@@ -21,16 +24,15 @@ use chancery_core::{
 use tokio::time::Instant;
 
 use crate::{
-    client::{Answered, Call, Client, Peer},
+    client::{Answered, Call, Client, Peer, chain},
     failure::{self, Failed, Reached},
+    observer::Notice,
     retry,
     seen::Seen,
     source::{Arrived, Source},
+    trouble::Trouble,
     unfold::unfold,
 };
-
-/// How often a stream may be taken up again without any news before its task is read instead.
-const FRUITLESS: u32 = 4;
 
 /// A stream, whatever connection it is on.
 pub(crate) struct Watch {
@@ -49,11 +51,18 @@ pub(crate) struct Watch {
     end: End,
     /// Reconnections since the last news.
     fruitless: u32,
+    /// Readings of the task since the last news.
+    idle: u32,
+    /// When the task is to be read again.
+    read_at: Option<Instant>,
 }
 
 enum Stage {
     Live(Source, Joint),
-    Polling,
+    Polling {
+        /// Whether it was only that the agent could not be reached.
+        hopeful: bool,
+    },
     Over,
 }
 
@@ -103,6 +112,8 @@ impl Watch {
             seen: Seen::default(),
             end: End::Open,
             fruitless: 0,
+            idle: 0,
+            read_at: None,
         };
         Ok(unfold(watch, |mut watch| async move {
             let item = watch.next().await;
@@ -119,7 +130,7 @@ impl Watch {
             let step = async {
                 match &self.stage {
                     Stage::Live(..) => self.read().await,
-                    Stage::Polling => self.poll().await,
+                    Stage::Polling { hopeful } => self.poll(*hopeful).await,
                     Stage::Over => Ok(()),
                 }
             };
@@ -188,7 +199,7 @@ impl Watch {
                 self.cursor = arrived.seq;
             }
             // Neither a continuation nor a snapshot: what happened in between can only be read.
-            _ => self.stage = Stage::Polling,
+            _ => self.turn_to_polling(false, || "the agent does not say what happened in between".to_owned()),
         }
     }
 
@@ -249,19 +260,21 @@ impl Watch {
         };
         tracing::debug!(error = %cut.error, task = self.task.as_ref().map(TaskId::as_str), last = %self.last, "stream cut");
         let mut reason = cut.error;
-        let mut attempt = self.fruitless;
-        self.fruitless += 1;
-        if self.task.is_some() && (self.fruitless > FRUITLESS || !self.can_subscribe()) {
-            self.stage = Stage::Polling;
-            return Ok(());
-        }
+        // Whether anybody was there to hear us since the last news.
+        let mut reached = self.fruitless > 0;
         loop {
-            let Some((call, joint)) = self.resumption(until).filter(|_| self.fruitless <= FRUITLESS) else { return Err(lost(reason)) };
-            let wait = pause.take().unwrap_or_else(|| if attempt == 0 { Duration::ZERO } else { retry::pause(attempt) });
-            attempt += 1;
-            if Instant::now() + wait >= until {
+            let known = self.task.is_some();
+            if known && (self.fruitless >= self.client.settings().resubscribes || !self.can_subscribe()) {
+                self.turn_to_polling(!reached && self.can_subscribe(), || chain(&reason));
+                return Ok(());
+            }
+            let Some((call, joint)) = self.resumption(until) else { return Err(lost(reason)) };
+            let wait = pause.take().unwrap_or_else(|| if self.fruitless == 0 { Duration::ZERO } else { retry::pause(self.fruitless) });
+            self.fruitless += 1;
+            if Instant::now() + wait >= until || !known && self.fruitless > self.client.settings().resubscribes && reached {
                 return Err(broken(reason));
             }
+            self.client.settings().eye.notice(|| Notice::Resubscribe { attempt: self.fruitless, reason: chain(&reason) });
             tokio::time::sleep(wait).await;
             match self.client.perform(&call).await {
                 Ok((peer, Answered::Source(source))) => {
@@ -270,14 +283,23 @@ impl Watch {
                     return Ok(());
                 }
                 Ok(_) => return Err(Error::internal("a stream was asked for")),
-                Err(error) if failure::is_transient(&error) => reason = error,
-                Err(error) if self.task.is_some() && cannot_subscribe(&error) => {
-                    self.stage = Stage::Polling;
+                Err(error) if failure::is_transient(&error) => {
+                    pause = Trouble::of(&error).and_then(Trouble::retry_after);
+                    reached |= pause.is_some();
+                    reason = error;
+                }
+                Err(error) if known && cannot_subscribe(&error) => {
+                    self.turn_to_polling(false, || chain(&error));
                     return Ok(());
                 }
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    fn turn_to_polling(&mut self, hopeful: bool, reason: impl FnOnce() -> String) {
+        self.client.settings().eye.notice(|| Notice::Polling { reason: reason() });
+        self.stage = Stage::Polling { hopeful };
     }
 
     /// Peers of v0.1 show who subscribes again only what happens from then on.
@@ -317,14 +339,18 @@ impl Watch {
     }
 
     /// Reads the task again and again until it ends.
-    async fn poll(&mut self) -> Result<()> {
+    async fn poll(&mut self, hopeful: bool) -> Result<()> {
         let Some(id) = self.task.clone() else { return Err(Error::internal("a task that is unknown cannot be read")) };
         if self.end != End::Open {
             self.stage = Stage::Over;
             return Ok(());
         }
+        if let Some(at) = self.read_at.take() {
+            tokio::time::sleep_until(at).await;
+        }
         let until = self.until();
-        let mut attempt = 0;
+        let (first, most) = (self.client.settings().poll_interval, self.client.settings().poll_failures);
+        let mut failures = 0;
         let task = loop {
             let call = self.later(Request::GetTask(GetTask::new(id.clone())), None, until);
             let error = match self.client.perform(&call).await {
@@ -333,18 +359,23 @@ impl Watch {
                 Err(error) if failure::is_transient(&error) => error,
                 Err(error) => return Err(error),
             };
-            attempt += 1;
-            let wait = retry::pause(attempt);
-            if Instant::now() + wait >= until {
+            let wait = Trouble::of(&error).and_then(Trouble::retry_after).unwrap_or_else(|| retry::poll_pause(first, failures));
+            failures += 1;
+            if failures >= most || Instant::now() + wait >= until {
                 return Err(broken(error));
             }
             tokio::time::sleep(wait).await;
         };
         self.catch_up(&task);
-        if self.end == End::Open && self.ready.is_empty() {
-            self.fruitless += 1;
-            tokio::time::sleep(retry::pause(self.fruitless)).await;
+        if self.end != End::Open {
+            return Ok(());
         }
+        if hopeful {
+            self.fruitless = 0;
+            return self.heal(Failed::cut("the agent could not be reached for a while")).await;
+        }
+        self.idle = if self.ready.is_empty() { self.idle + 1 } else { 0 };
+        self.read_at = Some(Instant::now() + retry::poll_pause(first, self.idle));
         Ok(())
     }
 }
