@@ -39,6 +39,9 @@ impl Context {
     fn warn(&self) {
         let layers = &self.settings.layers;
         layers.warnings().iter().for_each(|warning| self.notes.warning(warning));
+        if self.settings.insecure {
+            self.notes.danger("certificates are not checked: anybody may pretend to be the agent");
+        }
         if let Some((agent, file)) = layers.agent_of_local_file() {
             self.notes.note(&format!("agent {agent} from {file}"));
         }

@@ -5,15 +5,24 @@ mod args;
 mod card;
 mod commands;
 mod config;
+mod connect;
 mod context;
+mod fold;
 #[cfg(test)]
 mod folder;
 mod log;
+mod media;
+mod message;
 mod print;
+mod redact;
 mod reference;
+mod report;
+mod resume;
 mod serve;
 mod settings;
 mod trouble;
+mod wait;
+mod wire;
 
 use std::{collections::BTreeMap, ffi::OsString, process::ExitCode, sync::Arc};
 

@@ -169,16 +169,50 @@ impl std::error::Error for Trouble {}
 /// An error of the agent, or of the way to it.
 impl From<chancery_core::Error> for Trouble {
     fn from(error: chancery_core::Error) -> Self {
-        let message = error.to_string();
+        match chancery_client::Trouble::of(&error) {
+            Some(trouble) => Self::on_the_way(&error, trouble),
+            None => Self::said(&error),
+        }
+    }
+}
+
+impl Trouble {
+    /// What stood between us and an answer.
+    fn on_the_way(error: &chancery_core::Error, trouble: &chancery_client::Trouble) -> Self {
+        use chancery_client::TroubleKind as K;
+        let message = match trouble.reason() {
+            reason if reason == trouble.to_string() || error.to_string().contains(&reason) => error.to_string(),
+            reason => format!("{error}: {reason}"),
+        };
+        let made = match trouble.kind() {
+            K::Unreachable | K::Cut => Self::unreachable(message),
+            K::Timeout => Self::timeout(message),
+            K::CardNotFound => Self::card_not_found(message).hint("name the card itself: -a URL/of/card.json"),
+            K::CardInvalid => Self::card_invalid(message),
+            K::CardRefused => Self::credentials_missing(message).hint("save the card, and pass the file: -a ./card.json"),
+            K::NoInterface => Self::protocol(ErrorKind::VersionNotSupported, message).hint("add --a2a-version 0.3, or any"),
+            K::CredentialsMissing => Self::credentials_missing(message),
+            K::Refused => Self::auth_failed(message),
+            K::DryRun => return Self::stopped(0),
+            _ => Self::internal(message),
+        };
+        match trouble.status() {
+            Some(status) if made.a2a_code.is_none() => made.status(status),
+            _ => made,
+        }
+    }
+
+    /// What the agent said.
+    fn said(error: &chancery_core::Error) -> Self {
         match error.kind() {
-            ErrorKind::Unauthenticated => Self::auth_failed(message).status(401),
-            ErrorKind::PermissionDenied => Self::auth_failed(message).status(403),
-            ErrorKind::Unavailable => Self::unreachable(with_cause(&error)),
-            ErrorKind::Timeout => Self::timeout(message),
-            ErrorKind::RateLimited => Self::internal(message).status(429),
+            ErrorKind::Unauthenticated => Self::auth_failed(error.to_string()).status(401),
+            ErrorKind::PermissionDenied => Self::auth_failed(error.to_string()).status(403),
+            ErrorKind::Unavailable => Self::unreachable(with_cause(error)).status(503),
+            ErrorKind::Timeout => Self::internal(error.to_string()).status(504),
+            ErrorKind::RateLimited => Self::internal(error.to_string()).status(429),
             kind => match name(kind) {
-                Some(_) => Self::protocol(kind, message),
-                None => Self::internal(with_cause(&error)),
+                Some(_) => Self::protocol(kind, error.to_string()),
+                None => Self::internal(with_cause(error)),
             },
         }
     }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use chancery_client::CardText;
 use chancery_engine::clock::{Clock as _, SystemClock};
 use serde::{Deserialize, Serialize};
 
@@ -10,25 +11,52 @@ use crate::context::Context;
 /// A card as it was answered.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Kept {
-    pub(super) url: String,
-    pub(super) body: String,
-    pub(super) tag: Option<String>,
-    pub(super) modified: Option<String>,
+    /// What was asked for.
+    asked: String,
+    /// Where it was.
+    url: String,
+    body: String,
+    etag: Option<String>,
+    last_modified: Option<String>,
+    cache_control: Option<String>,
     /// Seconds since 1970.
-    pub(super) fresh_until: i64,
+    fresh_until: i64,
 }
 
 impl Kept {
-    /// The card of a URL that was kept, fresh or not.
-    pub(super) fn load(context: &Context, url: &str) -> Option<Self> {
-        let text = std::fs::read(path(context, url)?).ok()?;
+    /// A card that has just been answered.
+    pub(super) fn of(asked: &str, text: &CardText) -> Self {
+        Self {
+            asked: asked.to_owned(),
+            url: text.url.clone(),
+            body: String::from_utf8_lossy(&text.body).into_owned(),
+            etag: text.etag.clone(),
+            last_modified: text.last_modified.clone(),
+            cache_control: text.cache_control.clone(),
+            fresh_until: now() + i64::try_from(text.fresh_for().as_secs()).unwrap_or(0),
+        }
+    }
+
+    /// The card of a reference that was kept, fresh or not.
+    pub(super) fn load(context: &Context, asked: &str) -> Option<Self> {
+        let text = std::fs::read(path(context, asked)?).ok()?;
         let kept: Self = serde_json::from_slice(&text).ok()?;
-        (kept.url == url).then_some(kept)
+        (kept.asked == asked).then_some(kept)
+    }
+
+    /// The card, if it can still be read.
+    pub(super) fn text(&self) -> Option<CardText> {
+        let mut text = CardText::new(&self.url, self.body.clone()).ok()?;
+        text.etag.clone_from(&self.etag);
+        text.last_modified.clone_from(&self.last_modified);
+        text.cache_control.clone_from(&self.cache_control);
+        Some(text)
     }
 
     /// Keeps the card. A cache that cannot be written is only slower.
     pub(super) fn save(&self, context: &Context) {
-        let Some(path) = path(context, &self.url) else { return };
+        let forbidden = self.cache_control.as_deref().is_some_and(|control| control.to_ascii_lowercase().contains("no-store"));
+        let Some(path) = path(context, &self.asked).filter(|_| !forbidden) else { return };
         let written = serde_json::to_vec(self).map_err(std::io::Error::other).and_then(|text| {
             if let Some(folder) = path.parent() {
                 std::fs::create_dir_all(folder)?;
@@ -54,21 +82,6 @@ fn now() -> i64 {
     SystemClock.now().unix().0
 }
 
-/// When an answer with this `Cache-Control` stops being fresh; `None` if it must not be kept.
-pub(super) fn fresh_until(cache_control: &str) -> Option<i64> {
-    let mut seconds = 0;
-    for directive in cache_control.split(',').map(|directive| directive.trim().to_ascii_lowercase()) {
-        match directive.split_once('=').unwrap_or((&directive, "")) {
-            ("no-store", _) => return None,
-            ("no-cache", _) => return Some(0),
-            ("max-age", value) => seconds = value.trim_matches('"').parse::<i64>().unwrap_or(0),
-            _ => {}
-        }
-    }
-    // A day at most: a card that was wrong once must not stay for ever.
-    Some(now() + seconds.clamp(0, 86_400))
-}
-
 /// `…/cards/localhost_8080-1f2e….json`
 fn path(context: &Context, url: &str) -> Option<PathBuf> {
     if context.settings.no_cache {
@@ -83,18 +96,4 @@ fn path(context: &Context, url: &str) -> Option<PathBuf> {
 /// FNV-1a: the same in every build, which the standard hasher does not promise.
 fn fingerprint(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cache_control_says_how_long_a_card_is_fresh() {
-        let lasts = |header: &str| fresh_until(header).map(|until| (until - now()).max(0));
-        assert_eq!(lasts("no-store"), None);
-        for (header, seconds) in [("", 0), ("no-cache, max-age=60", 0), ("max-age=99999999", 86_400), ("max-age=soon", 0)] {
-            assert_eq!(lasts(header), Some(seconds), "{header}");
-        }
-    }
 }

@@ -1,15 +1,19 @@
 //! The agent's card: found by its reference, kept as it was received.
 
 mod cache;
-mod fetch;
 
 use std::{io::Read as _, path::Path};
 
 use chancery_core::{Bytes, Card};
-use chancery_wire::card::FoundAt;
+use url::Url;
 
-use self::fetch::Place;
-use crate::{context::Context, reference::Reference, trouble::Trouble};
+use self::cache::Kept;
+use crate::{
+    connect,
+    context::Context,
+    reference::Reference,
+    trouble::{Trouble, with_cause},
+};
 
 /// Bytes of a card.
 const LIMIT: u64 = 4 * 1_024 * 1_024;
@@ -22,32 +26,7 @@ pub(crate) struct Found {
     /// Where it was, in words.
     pub(crate) origin: String,
     /// The address it was fetched from; a file has none.
-    pub(crate) url: Option<url::Url>,
-    /// The agent's base, if the card was at a well-known path; the flag says that it was the older one.
-    pub(crate) base: Option<(String, bool)>,
-}
-
-impl Found {
-    /// Where it was, for those who read cards.
-    pub(crate) fn found_at(&self) -> FoundAt<'_> {
-        match &self.base {
-            Some((base, true)) => FoundAt::AgentJson(base),
-            Some((base, false)) => FoundAt::AgentCardJson(base),
-            None => FoundAt::Elsewhere,
-        }
-    }
-
-    fn read(body: Bytes, place: Place, origin: String) -> Result<Self, Trouble> {
-        let mut found = Self { card: Card::default(), body, origin, url: place.url, base: place.base };
-        let read = chancery_wire::card::read_from(&found.body, found.found_at());
-        let invalid = |what: String| Trouble::card_invalid(format!("{} is no agent card: {what}", found.origin));
-        let card = read.map_err(|error| invalid(crate::trouble::with_cause(&error)))?;
-        if card.name.is_empty() && card.supported_interfaces.is_empty() {
-            return Err(invalid("it has neither a name nor an interface".to_owned()));
-        }
-        found.card = card;
-        Ok(found)
-    }
+    pub(crate) url: Option<String>,
 }
 
 /// Finds the card that the settings name.
@@ -60,8 +39,7 @@ pub(crate) async fn find(context: &Context) -> Result<Found, Trouble> {
     let found = match Reference::read(agent, home)? {
         Reference::Stdin => stdin()?,
         Reference::File(path) => file(&path)?,
-        Reference::Host(url) => fetch::host(context, &url).await?,
-        Reference::Card(url) => fetch::card(context, &url).await?,
+        Reference::Host(url) | Reference::Card(url) => fetched(context, &url).await?,
         Reference::Urn(urn) => {
             let what = if context.settings.registry.is_some() { "registries are not built yet" } else { "no --registry is named" };
             return Err(Trouble::card_not_found(format!("{urn} cannot be looked up: {what}")).hint("a2a help references"));
@@ -75,11 +53,29 @@ pub(crate) async fn find(context: &Context) -> Result<Found, Trouble> {
     Ok(found)
 }
 
+/// A card over HTTP: from the cache while it is fresh, else asked for without credentials.
+async fn fetched(context: &Context, url: &Url) -> Result<Found, Trouble> {
+    let kept = Kept::load(context, url.as_str());
+    if let Some(text) = kept.as_ref().filter(|kept| kept.is_fresh()).and_then(Kept::text) {
+        let origin = format!("the cache of {}", text.url);
+        return Ok(Found { card: text.card, body: text.body, origin, url: Some(text.url) });
+    }
+    let builder = connect::builder(context)?;
+    let text = match kept.as_ref().and_then(Kept::text) {
+        Some(known) => builder.read_card_again(&known).await,
+        None => builder.read_card(url.as_str()).await,
+    };
+    let text = text.map_err(Trouble::from)?;
+    Kept::of(url.as_str(), &text).save(context);
+    let origin = if text.unchanged { format!("the cache of {}, still valid", text.url) } else { text.url.clone() };
+    Ok(Found { card: text.card, body: text.body, origin, url: Some(text.url) })
+}
+
 fn stdin() -> Result<Found, Trouble> {
     let mut body = Vec::new();
     let read = std::io::stdin().lock().take(LIMIT).read_to_end(&mut body);
     read.map_err(|error| Trouble::card_not_found(format!("stdin cannot be read: {error}")))?;
-    Found::read(body.into(), Place::default(), "stdin".to_owned())
+    at_hand(body, "stdin".to_owned())
 }
 
 fn file(path: &Path) -> Result<Found, Trouble> {
@@ -88,5 +84,15 @@ fn file(path: &Path) -> Result<Found, Trouble> {
         std::io::ErrorKind::NotFound => Trouble::card_not_found(format!("there is no file {name}")),
         _ => Trouble::card_not_found(format!("{name} cannot be read: {error}")),
     })?;
-    Found::read(body.into(), Place::default(), format!("file {name}"))
+    at_hand(body, format!("file {name}"))
+}
+
+fn at_hand(body: Vec<u8>, origin: String) -> Result<Found, Trouble> {
+    let body = Bytes::from(body);
+    let invalid = |what: String| Trouble::card_invalid(format!("{origin} is no agent card: {what}"));
+    let card = chancery_wire::card::read(&body).map_err(|error| invalid(with_cause(&error)))?;
+    if card.name.is_empty() && card.supported_interfaces.is_empty() {
+        return Err(invalid("it has neither a name nor an interface".to_owned()));
+    }
+    Ok(Found { card, body, origin, url: None })
 }

@@ -4,6 +4,7 @@ mod card_get;
 mod completion;
 mod config_show;
 mod help;
+mod send;
 mod version;
 
 use crate::{
@@ -40,7 +41,7 @@ async fn call(context: &Context, command: Command) -> Result<(), Trouble> {
             args::Auth::Status(_) => "auth status",
             args::Auth::Logout(_) => "auth logout",
         })),
-        Command::Send(_) => Err(Trouble::not_built("send")),
+        Command::Send(send) => send::run(context, &send).await,
         Command::Task(_) => Err(Trouble::not_built("task")),
         Command::Chat(_) => Err(Trouble::not_built("chat")),
         Command::Conformance(_) => Err(Trouble::not_built("conformance")),

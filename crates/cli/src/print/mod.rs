@@ -5,8 +5,10 @@
 
 pub(crate) mod card;
 mod filter;
+pub(crate) mod live;
 mod notes;
 mod table;
+pub(crate) mod task;
 pub(crate) mod text;
 
 use std::{

@@ -2,7 +2,10 @@
 
 use std::{
     io::{IsTerminal as _, Write as _},
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Instant,
 };
 
@@ -23,6 +26,7 @@ pub(crate) struct Notes {
     begun: Instant,
     /// Whether a line of progress stands there.
     drawn: Mutex<bool>,
+    warned: AtomicBool,
 }
 
 impl Notes {
@@ -37,7 +41,7 @@ impl Notes {
             Color::Auto => terminal && said("NO_COLOR").is_none() && !dumb,
         };
         let moving = terminal && !quiet && !debug && !dumb && said("CI").is_none();
-        Self { quiet, debug, colored, moving, begun: Instant::now(), drawn: Mutex::default() }
+        Self { quiet, debug, colored, moving, begun: Instant::now(), drawn: Mutex::default(), warned: AtomicBool::new(false) }
     }
 
     /// Whether `--debug` is on.
@@ -79,6 +83,13 @@ impl Notes {
     /// Something that is dangerous, and cannot be silenced.
     pub(crate) fn danger(&self, text: &str) {
         self.put(YELLOW, "WARNING: ", text);
+    }
+
+    /// Something that is dangerous, and is said once however often it happens.
+    pub(crate) fn danger_once(&self, text: &str) {
+        if !self.warned.swap(true, Ordering::Relaxed) {
+            self.danger(text);
+        }
     }
 
     /// Something that went wrong, on one line.

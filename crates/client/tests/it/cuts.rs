@@ -22,7 +22,11 @@ async fn every_event_is_seen_once(hide: bool) {
     let server = Server::new(card(), paced(&gate)).store(Memory::new()).bind("127.0.0.1:0").await.unwrap();
     for way in JSON_WAYS {
         let url = proxy::cutting(server.local_addr(), 1, hide).await;
-        let mut stream = way.with(&Client::builder().poll_interval(Duration::from_millis(100)), &url).stream_message(&caller(), SendMessage::new("17")).await.unwrap();
+        let mut stream = way
+            .with(&Client::builder().poll_interval(Duration::from_millis(100)), &url)
+            .stream_message(&caller(), SendMessage::new("17"))
+            .await
+            .unwrap();
         let mut events = Vec::new();
         while let Some(item) = next(&mut stream).await {
             events.push(item.unwrap_or_else(|error| panic!("{way:?}: {error:?}")));
