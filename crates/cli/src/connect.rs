@@ -1,6 +1,6 @@
 //! From settings to a client: the agent that a command talks to.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use chancery_client::{Builder, Client, Secrets};
 use chancery_core::{Binding, Caller, Card, Error, ErrorKind, Version, extension};
@@ -44,10 +44,11 @@ impl Agent {
         }
     }
 
-    /// The circumstances of a call that lasts as long as the whole wait.
+    /// The circumstances of a call that lasts as long as the whole wait: a little longer, so that it is the
+    /// wait that says it is over.
     pub(crate) fn patient_caller(&self, context: &Context) -> Caller {
         match context.deadline() {
-            Some(deadline) => self.caller.clone().deadline(deadline),
+            Some(deadline) => self.caller.clone().deadline(deadline + Duration::from_secs(1)),
             None => self.caller.clone(),
         }
     }
@@ -71,9 +72,10 @@ impl Agent {
         let (kind, what) = match capability {
             Capability::Streaming => (ErrorKind::UnsupportedOperation, "streams"),
             Capability::PushNotifications => (ErrorKind::PushNotificationNotSupported, "push notifications"),
-            Capability::ExtendedCard => (ErrorKind::UnsupportedOperation, "an extended card"),
+            Capability::ExtendedCard => (ErrorKind::UnsupportedOperation, "extended card"),
         };
-        Err(Trouble::protocol(kind, format!("the card declares no {what}")))
+        let hint = if capability == Capability::ExtendedCard { "a2a card get shows the public one" } else { "a2a task get --wait TASK_ID" };
+        Err(Trouble::protocol(kind, format!("the card declares no {what}")).hint(hint))
     }
 
     /// What an error of a call means here.
@@ -150,6 +152,8 @@ pub(crate) fn builder(context: &Context) -> Result<Builder, Trouble> {
         builder =
             builder.header(name, value.expose()).map_err(|_| Trouble::usage(format!("--svc-param {name}: no header can be like that")))?;
     }
+    // A card too is asked for in a version.
+    builder = builder.card_header(chancery_wire::headers::VERSION, Version::V1_0.as_str())?;
     let given = &settings.given;
     let unusable = |option: &str, error: &Error| Trouble::usage(format!("{option}: {}", crate::trouble::with_cause(error)));
     if let Some(path) = &given.ca_cert {

@@ -1,14 +1,14 @@
 //! What every command works with: settings, a printer, and somewhere to talk.
 
 use std::{
-    sync::{Arc, OnceLock},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use crate::{
     print::{Notes, Printer},
     settings::Settings,
-    trouble::{Trouble, with_cause},
+    trouble::Trouble,
 };
 
 /// How long a single call may take when nothing is said.
@@ -22,7 +22,6 @@ pub(crate) struct Context {
     pub(crate) notes: Arc<Notes>,
     /// When the run began; `--timeout` counts from here.
     pub(crate) begun: Instant,
-    http: OnceLock<reqwest::Client>,
 }
 
 impl Context {
@@ -30,7 +29,7 @@ impl Context {
     pub(crate) fn new(settings: Settings) -> Result<Self, Trouble> {
         let notes = Arc::new(Notes::new(settings.quiet, settings.debug, settings.color));
         let printer = Printer::new(&settings, notes.clone())?;
-        let context = Self { settings, printer, notes, begun: Instant::now(), http: OnceLock::new() };
+        let context = Self { settings, printer, notes, begun: Instant::now() };
         context.warn();
         Ok(context)
     }
@@ -52,7 +51,7 @@ impl Context {
         let layers = self.settings.layers.with_flag("agent-card", reference)?;
         let settings = Settings::new(layers)?;
         let printer = Printer::new(&settings, self.notes.clone())?;
-        Ok(Self { settings, printer, notes: self.notes.clone(), begun: self.begun, http: OnceLock::new() })
+        Ok(Self { settings, printer, notes: self.notes.clone(), begun: self.begun })
     }
 
     /// How long a single call may take.
@@ -64,35 +63,6 @@ impl Context {
     /// When the whole wait is over.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.settings.timeout.and_then(|limit| self.begun.checked_add(limit))
-    }
-
-    /// A pool of connections for what is not a call to the agent: cards, files.
-    pub(crate) fn http(&self) -> Result<&reqwest::Client, Trouble> {
-        if let Some(http) = self.http.get() {
-            return Ok(http);
-        }
-        let http = self.new_http()?;
-        Ok(self.http.get_or_init(|| http))
-    }
-
-    fn new_http(&self) -> Result<reqwest::Client, Trouble> {
-        let given = &self.settings.given;
-        let mut builder = reqwest::Client::builder()
-            .user_agent(concat!("a2a/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(self.settings.connect_timeout)
-            .redirect(reqwest::redirect::Policy::none());
-        if let Some(path) = &given.ca_cert {
-            let pem = read(path, "--ca-cert")?;
-            let certs = reqwest::Certificate::from_pem_bundle(&pem);
-            builder = builder.tls_certs_merge(certs.map_err(|error| Trouble::usage(format!("--ca-cert: {}", with_cause(&error))))?);
-        }
-        if let (Some(cert), Some(key)) = (&given.client_cert, &given.client_key) {
-            let pem = [read(cert, "--client-cert")?, b"\n".to_vec(), read(key, "--client-key")?].concat();
-            let identity = reqwest::Identity::from_pem(&pem);
-            builder = builder.identity(identity.map_err(|error| Trouble::usage(format!("--client-cert: {}", with_cause(&error))))?);
-        }
-        let built = builder.tls_danger_accept_invalid_certs(self.settings.insecure).build();
-        built.map_err(|error| Trouble::internal(format!("no connection can be made: {}", with_cause(&error))))
     }
 }
 

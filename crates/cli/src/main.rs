@@ -58,6 +58,8 @@ fn run(words: Vec<OsString>) -> Result<(), Trouble> {
 }
 
 fn told(printer: &Printer, trouble: Trouble) -> Trouble {
+    let usage = trouble.exit == trouble::USAGE;
+    let trouble = trouble.or_hint(|| if usage { "a2a help".to_owned() } else { "add --debug to see what happens".to_owned() });
     printer.trouble(&trouble);
     trouble
 }

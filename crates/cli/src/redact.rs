@@ -35,7 +35,7 @@ impl Redactor {
         let mut add = |secret: &str, shown: &str| secrets.push((secret.to_owned(), shown.to_owned()));
         given.bearer.iter().for_each(|token| add(token.expose(), "$A2ACLI_BEARER"));
         given.api_key.iter().for_each(|key| add(key.expose(), "$A2ACLI_API_KEY"));
-        for (user, password) in &given.basic {
+        if let Some((user, password)) = &given.basic {
             add(&to_base64(format!("{user}:{}", password.expose()).as_bytes()), "$A2ACLI_BASIC");
             add(password.expose(), "$A2ACLI_BASIC");
         }

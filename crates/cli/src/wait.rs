@@ -78,6 +78,8 @@ pub(crate) struct Wait<'a> {
     pub(crate) known: Known,
     artifacts: usize,
     begun: Instant,
+    /// Whether a wait for an authorization goes on.
+    patient: bool,
     /// Whether events are shown, so that nothing else needs to say how it goes.
     shown: bool,
     interrupt: Signal,
@@ -94,10 +96,21 @@ impl<'a> Wait<'a> {
             known: Known::default(),
             artifacts: 0,
             begun: Instant::now(),
+            patient: false,
             shown: context.settings.stream,
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
         })
+    }
+
+    /// Waits on when the task wants an authorization: somebody is giving it.
+    pub(crate) fn beyond_authorization(&mut self) {
+        self.patient = true;
+    }
+
+    /// Whether the wait ends with this state.
+    pub(crate) fn is_settled(&self, state: TaskState) -> bool {
+        state.is_terminal() || state == TaskState::InputRequired || state == TaskState::AuthRequired && !self.patient
     }
 
     /// Sends a message, and waits as the mode says.
@@ -146,7 +159,7 @@ impl<'a> Wait<'a> {
                     screen.close()?;
                     return Err(self.agent.trouble(self.context, error).into());
                 }
-                // The client ends a stream only where it may end.
+                // The agent may hang up while it waits for somebody.
                 None => break,
             };
             screen.event(&event)?;
@@ -157,11 +170,14 @@ impl<'a> Wait<'a> {
                 return Ok(SendReply::Message(message));
             }
             self.note_task(&folded);
-            if is_settled(folded.status.state) {
+            if self.is_settled(folded.status.state) {
                 break;
             }
         }
         screen.close()?;
+        if !self.is_settled(folded.status.state) {
+            return self.poll(folded, history, screen).await.map(SendReply::from);
+        }
         match mode {
             Mode::Whole => self.whole(folded, history).await.map(SendReply::from),
             _ => Ok(folded.into()),
@@ -188,7 +204,7 @@ impl<'a> Wait<'a> {
         let (agent, first) = (self.agent, self.context.settings.poll_interval);
         let (mut step, mut failures) = (0, 0);
         self.note_task(&task);
-        while !is_settled(task.status.state) {
+        while !self.is_settled(task.status.state) {
             let mut wait = pause(first, step);
             step += 1;
             let mut get = GetTask::new(task.id.clone());
@@ -279,7 +295,7 @@ impl<'a> Wait<'a> {
         if before.task.is_none() {
             notes.say(&format!("Task ID: {}", task.id));
         }
-        let quiet_state = is_settled(task.status.state) || notes.is_moving();
+        let quiet_state = self.is_settled(task.status.state) || notes.is_moving();
         if before.state != task.status.state && !quiet_state {
             notes.say(state(task.status.state));
         }
@@ -307,11 +323,6 @@ impl<'a> Wait<'a> {
             }
         }
     }
-}
-
-/// Whether a wait ends with this state.
-pub(crate) fn is_settled(state: TaskState) -> bool {
-    state.is_terminal() || state.is_interrupted()
 }
 
 fn event(reply: &SendReply) -> Event {

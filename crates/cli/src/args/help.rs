@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, io::IsTerminal as _};
 
-use clap::{Arg, ArgAction, Command, CommandFactory as _};
+use clap::{Arg, ArgAction, Command, CommandFactory as _, builder::PossibleValuesParser};
 
 use super::Arguments;
 use crate::{
@@ -31,6 +31,9 @@ pub(super) fn globals(effective: Option<&Settings>) -> Vec<Arg> {
                 Some(name) => arg.value_name(name).action(ArgAction::Set).overrides_with(spec.name),
                 None => arg.action(ArgAction::SetTrue).overrides_with(spec.name),
             };
+            if !spec.words.is_empty() {
+                arg = arg.value_parser(PossibleValuesParser::new(spec.words)).hide_possible_values(true);
+            }
             let raw = shown.get(spec.name).filter(|raw| raw.source != Source::Default);
             let value = || raw.map(|raw| if spec.secret { "set, hidden".to_owned() } else { raw.values.join(", ") }).unwrap_or_default();
             let around = effective.map(|settings| &settings.layers.around);

@@ -14,6 +14,7 @@ use std::ffi::OsString;
 
 use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+#[allow(unused_imports, reason = "commands name their own arguments")]
 pub(crate) use self::{
     card::{Card, CardGet},
     manage::{Auth, AuthLogin, AuthLogout, AuthStatus, Completion, Config, ConfigShow, Help, Skill, SkillInstall},

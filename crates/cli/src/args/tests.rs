@@ -62,6 +62,8 @@ fn every_command_has_one_example() {
         if below.peek().is_none() {
             let example = command.get_before_help().map(ToString::to_string).unwrap_or_default();
             assert!(example.starts_with(&format!("Example:\n  {path}")), "{path}: {example:?}");
+            // A line that is broken cannot be copied.
+            assert!(example.lines().all(|line| line.len() <= 80), "{path}: {example:?}");
             *leaves += 1;
         }
         below.for_each(|below| walk(below, &format!("{path} {}", below.get_name()), leaves));

@@ -113,7 +113,7 @@ pub(crate) struct Redeliver {
 
 /// Measure how fast an agent is
 #[derive(Debug, Args)]
-#[command(before_help = "Example:\n  a2a bench -a localhost:8080 --scenario stream -u 64 -d 10s --threshold 'p99<50ms'")]
+#[command(before_help = "Example:\n  a2a bench -a localhost:8080 --scenario send -u 4 -n 100")]
 pub(crate) struct Bench {
     /// What is done
     #[arg(long, value_parser = ["send", "stream", "get", "list", "card", "idle", "fanout", "mixed"], default_value = "send")]

@@ -12,6 +12,7 @@ use crate::{
     connect,
     context::Context,
     reference::Reference,
+    resume::quoted,
     trouble::{Trouble, with_cause},
 };
 
@@ -65,7 +66,7 @@ async fn fetched(context: &Context, url: &Url) -> Result<Found, Trouble> {
         Some(known) => builder.read_card_again(&known).await,
         None => builder.read_card(url.as_str()).await,
     };
-    let text = text.map_err(Trouble::from)?;
+    let text = text.map_err(|error| Trouble::from(error).or_hint(|| format!("a2a doctor -a {}", quoted(url.as_str()))))?;
     Kept::of(url.as_str(), &text).save(context);
     let origin = if text.unchanged { format!("the cache of {}, still valid", text.url) } else { text.url.clone() };
     Ok(Found { card: text.card, body: text.body, origin, url: Some(text.url) })

@@ -1,11 +1,12 @@
 //! `a2a card get`: the card, as it was received.
 
-use chancery_core::{Card, Validate as _};
+use chancery_core::{Card, GetExtendedCard, Operations as _, Validate as _};
 use serde_json::value::RawValue;
 
 use crate::{
     args::CardGet,
     card::{self, Found},
+    connect::{self, Capability},
     context::Context,
     print::card::{Verdict, card as print},
     trouble::Trouble,
@@ -20,10 +21,7 @@ pub(crate) async fn run(context: &Context, args: &CardGet) -> Result<(), Trouble
         }
         None => context,
     };
-    let found = card::find(context).await?;
-    if args.extended {
-        return Err(Trouble::not_built("card get --extended"));
-    }
+    let found = if args.extended { extended(context).await? } else { card::find(context).await? };
     let reason = if args.no_verify { "not checked" } else { "this build cannot check signatures" };
     let verdict = Verdict::unchecked(&found.card, reason);
     if args.validate {
@@ -37,6 +35,16 @@ pub(crate) async fn run(context: &Context, args: &CardGet) -> Result<(), Trouble
         return context.printer.document(&raw(&found)?);
     }
     context.printer.result(&(), |text| print(text, &found.card, &verdict))
+}
+
+/// The card for authenticated callers; it is never kept.
+async fn extended(context: &Context) -> Result<Found, Trouble> {
+    let agent = connect::agent(context).await?;
+    agent.require(Capability::ExtendedCard)?;
+    let asked = agent.client.get_extended_card(&agent.caller(context), GetExtendedCard::default()).await;
+    let card = asked.map_err(|error| agent.trouble(context, error))?;
+    let body = serde_json::to_vec(&card).map_err(|error| Trouble::internal(format!("the card is no JSON: {error}")))?;
+    Ok(Found { card, body: body.into(), origin: "the extended card".to_owned(), url: None })
 }
 
 /// The card as it was received, re-indented but not re-read: members that we do not know stay.

@@ -5,6 +5,7 @@ mod completion;
 mod config_show;
 mod help;
 mod send;
+mod task;
 mod version;
 
 use crate::{
@@ -42,7 +43,7 @@ async fn call(context: &Context, command: Command) -> Result<(), Trouble> {
             args::Auth::Logout(_) => "auth logout",
         })),
         Command::Send(send) => send::run(context, &send).await,
-        Command::Task(_) => Err(Trouble::not_built("task")),
+        Command::Task(task) => task::run(context, &task).await,
         Command::Chat(_) => Err(Trouble::not_built("chat")),
         Command::Conformance(_) => Err(Trouble::not_built("conformance")),
         Command::Skill(_) => Err(Trouble::not_built("skill")),

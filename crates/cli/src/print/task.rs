@@ -39,7 +39,7 @@ pub(crate) fn task(text: &mut Text, task: &Task, detail: Detail) {
         let count = task.history.len();
         for (at, one) in task.history.iter().enumerate() {
             text.field("History", &format!("{} of {count}", at + 1));
-            message(text, one);
+            turn(text, one);
         }
     }
 }
@@ -83,16 +83,21 @@ pub(crate) fn is_plain(part: &Part) -> bool {
     part.as_text().is_some() && part.media_type.is_empty() && part.filename.is_empty() && part.metadata.is_empty()
 }
 
-/// Writes a message.
+/// Writes a message that stands for itself.
 pub(crate) fn message(text: &mut Text, message: &Message) {
-    text.known("Message ID", message.message_id.as_str());
-    text.field("Role", role(message.role));
     if let Some(task) = &message.task_id {
         text.field("Task ID", task.as_str());
     }
     if let Some(context) = &message.context_id {
         text.field("Context ID", context.as_str());
     }
+    turn(text, message);
+}
+
+/// Writes a message of a task, whose ids are known.
+fn turn(text: &mut Text, message: &Message) {
+    text.known("Message ID", message.message_id.as_str());
+    text.field("Role", role(message.role));
     message.parts.iter().for_each(|one| part(text, one));
 }
 

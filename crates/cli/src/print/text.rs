@@ -29,18 +29,8 @@ impl Text {
         self.0.push_str(&format!("{label}:\n{}\n", indented(content)));
     }
 
-    /// A line as it is.
-    pub(crate) fn line(&mut self, line: &str) {
-        self.0.push_str(line);
-        self.0.push('\n');
-    }
-
     pub(crate) fn as_str(&self) -> &str {
         &self.0
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 }
 

@@ -1,0 +1,135 @@
+//! Transports, versions, tenants, extensions, credentials, and what `--debug` shows of them.
+
+use super::{Desk, field};
+
+fn fact(out: &str, label: &str) -> String {
+    let line = out.lines().find_map(|line| line.trim_start().strip_prefix(label)?.strip_prefix(": "));
+    line.unwrap_or_else(|| panic!("no {label} in {out}")).to_owned()
+}
+
+/// A2ACLI_TX_001 A2ACLI_TX_002 A2ACLI_TX_004 A2ACLI_TX_005
+#[test]
+fn the_card_decides_the_transport_unless_the_user_does() {
+    let desk = Desk::new();
+    let binding = |arguments: &[&str]| fact(&desk.ok(&[&["send", "request"], arguments].concat()), "Binding");
+    assert_eq!(binding(&[]), "JSONRPC");
+    assert_eq!(binding(&["-a", &desk.at("/rest-first")]), "HTTP+JSON");
+    assert_eq!(binding(&["--transport", "grpc", "--transport", "rest"]), "GRPC");
+    assert_eq!(binding(&["--transport", "rest"]), "HTTP+JSON");
+    assert_eq!(binding(&["--transport", "jsonrpc"]), "JSONRPC");
+}
+
+/// A2ACLI_TX_003
+#[test]
+fn the_tenant_of_the_interface_is_sent_and_none_where_there_is_none() {
+    let desk = Desk::new();
+    let tenant = desk.at("/tenant");
+    assert_eq!(fact(&desk.ok(&["send", "-a", &tenant, "request"]), "Tenant"), "harbor");
+    assert_eq!(fact(&desk.ok(&["send", "request"]), "Tenant"), "none");
+    desk.ok(&["send", "-a", &tenant, "--tenant", "harbor", "request"]);
+    assert_eq!(desk.run(&["send", "-a", &tenant, "--tenant", "other", "request"]).code, 2);
+}
+
+/// A2ACLI_VER_001
+#[test]
+fn an_older_version_is_spoken_only_when_asked_for() {
+    let desk = Desk::new();
+    assert_eq!(fact(&desk.ok(&["send", "request"]), "Version"), "1.0");
+    let legacy = desk.at("/legacy");
+    let ran = desk.run(&["send", "-a", &legacy, "hi"]);
+    assert!(
+        ran.code == 1 && ran.err.contains("Error: VersionNotSupportedError") && ran.err.contains("Hint: add --a2a-version 0.3"),
+        "{ran:?}"
+    );
+    assert_eq!(desk.calls("legacy"), 0);
+    for version in ["0.3", "any"] {
+        assert_eq!(fact(&desk.ok(&["send", "-a", &legacy, "--a2a-version", version, "request"]), "Version"), "0.3");
+    }
+    let ran = desk.run(&["send", "--debug", "--no-cache", "hi"]);
+    assert!(ran.err.lines().filter(|line| line.contains(" curl ")).all(|line| line.contains("A2A-Version: 1.0")), "{}", ran.err);
+}
+
+/// A2ACLI_VER_002
+#[test]
+fn required_extensions_are_declared_and_unknown_ones_refused() {
+    let desk = Desk::new();
+    assert_eq!(fact(&desk.ok(&["send", "-a", &desk.at("/ext"), "request"]), "Extensions"), "urn:chancery:demo/ext/v1");
+    let mut card = desk.json(&["card", "get"]);
+    card["capabilities"]["extensions"] = serde_json::json!([{"uri": "urn:x:unknown", "required": true}]);
+    std::fs::write(desk.work("ext.json"), card.to_string()).unwrap();
+    let before = desk.calls("Message");
+    let ran = desk.run(&["send", "-a", "./ext.json", "hi"]);
+    assert!(ran.code == 1 && ran.err.contains("Error: ExtensionSupportRequiredError"), "{ran:?}");
+    assert_eq!(desk.calls("Message"), before);
+}
+
+/// A2ACLI_VER_003
+#[test]
+fn a_capability_is_looked_up_before_the_call() {
+    let desk = Desk::new();
+    let ran = desk.run(&["task", "push-config", "list", "-a", &desk.at("/nopush"), "t", "--debug"]);
+    assert!(ran.code == 1 && ran.err.contains("Error: PushNotificationNotSupportedError"), "{ran:?}");
+    assert!(!ran.err.contains("ListTaskPushNotificationConfigs"), "{}", ran.err);
+    let ran = desk.run(&["task", "subscribe", "-a", &desk.at("/nostream"), "t"]);
+    assert!(ran.code == 1 && ran.err.contains("Error: UnsupportedOperationError"), "{ran:?}");
+    assert_eq!(desk.run(&["card", "get", "--extended"]).code, 1);
+}
+
+/// A2ACLI_OUT_007
+#[test]
+fn debug_shows_the_messages_and_a_command_that_runs() {
+    let desk = Desk::new();
+    let ran = desk.run(&["--debug", "send", "hi"]);
+    let marked = |mark: &str| ran.err.lines().any(|line| line.starts_with("debug: ") && line.contains(mark));
+    assert!(marked(" > {") && marked(" < 200 ") && marked(" < event "), "{}", ran.err);
+    let curl = ran.err.lines().filter_map(|line| line.split_once(" curl ")).map(|(_, rest)| rest).find(|rest| rest.contains("\"GetTask\""));
+    let Some(curl) = curl else { panic!("no curl in {}", ran.err) };
+    if std::process::Command::new("curl").arg("--version").output().is_err() {
+        println!("curl is not installed: the command was not run");
+        return;
+    }
+    let answer = std::process::Command::new("sh").args(["-c", &format!("curl {curl}")]).output().unwrap();
+    let answer: serde_json::Value = serde_json::from_slice(&answer.stdout).unwrap();
+    assert_eq!(answer["result"]["status"]["state"], "TASK_STATE_COMPLETED", "{answer}");
+}
+
+/// A2ACLI_AUTH_004
+#[test]
+fn no_diagnostic_shows_a_credential() {
+    let desk = Desk::new();
+    let flags = ["--debug", "--verbose", "--bearer", "S3CRET", "--svc-param", "x-k:S3CRET", "--basic", "me:S3CRET", "--api-key", "S3CRET"];
+    for transport in ["jsonrpc", "rest", "grpc"] {
+        let ran = desk.run(&[&["send", "--transport", transport, "hi"], &flags[..]].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(!ran.err.contains("S3CRET") && !ran.out.contains("S3CRET"), "{ran:?}");
+        assert!(ran.err.contains("X-K: (hidden)"), "{}", ran.err);
+    }
+}
+
+/// A2ACLI_AUTH_008: a card is asked for without credentials, and one without schemes gets none.
+#[test]
+fn a_card_gets_no_credential() {
+    let desk = Desk::new();
+    let ran = desk.run(&["card", "get", "--no-cache", "--debug", "--bearer", "S3CRET"]);
+    assert!(ran.code == 0 && !ran.err.to_lowercase().contains("authorization"), "{ran:?}");
+    let ran = desk.run(&["send", "--debug", "--bearer", "S3CRET", "hi"]);
+    assert!(ran.err.contains("warning: the card has no scheme for the bearer token"), "{}", ran.err);
+    assert!(!ran.err.contains("Authorization"), "{}", ran.err);
+}
+
+/// A2ACLI_AUTH_003: the warning; that it works needs the demo's TLS port.
+#[test]
+fn insecure_always_warns() {
+    let desk = Desk::new();
+    let ran = desk.run(&["send", "--insecure", "-q", "hi"]);
+    assert!(ran.code == 0 && ran.err.contains("WARNING: certificates are not checked"), "{ran:?}");
+}
+
+#[test]
+fn an_endpoint_needs_no_card() {
+    let desk = Desk::new();
+    let url = format!("http://localhost:{}", desk.port);
+    let out = desk.ok(&["send", "-e", &url, "--transport", "rest", "request"]);
+    assert_eq!((fact(&out, "Binding").as_str(), field(&out, "State")), ("HTTP+JSON", "COMPLETED"));
+    assert_eq!(desk.run(&["send", "-e", &url, "hi"]).code, 2);
+}
