@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     print::{Notes, Printer},
-    settings::Settings,
+    settings::{LONGEST, Settings},
     trouble::Trouble,
 };
 
@@ -57,7 +57,7 @@ impl Context {
     /// How long a single call may take.
     pub(crate) fn call_limit(&self) -> Duration {
         let settings = &self.settings;
-        if settings.timeout_given { settings.timeout.unwrap_or(Duration::MAX / 4) } else { CALL }
+        if settings.timeout_given { settings.timeout.unwrap_or(LONGEST) } else { CALL }
     }
 
     /// When the whole wait is over.

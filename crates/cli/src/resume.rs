@@ -37,7 +37,7 @@ pub(crate) fn same(settings: &Settings) -> String {
         (None, Some(endpoint)) => add("-e", endpoint),
         (None, None) => {}
     }
-    for name in ["transport", "a2a-version", "config", "profile"] {
+    for name in ["transport", "a2a-version", "tenant", "config", "profile"] {
         let flag = settings.layers.raw(name).filter(|raw| raw.source == Source::Flag);
         flag.iter().flat_map(|raw| &raw.values).for_each(|value| add(&format!("--{name}"), value));
     }

@@ -426,11 +426,11 @@ impl Plan {
         }
         match &self.data {
             Some(data) => line(format!("Data: {} (kept across restarts)", at_home(data))),
-            None => line(format!("Data: in memory, gone at the end")),
+            None => line("Data: in memory, gone at the end".to_owned()),
         }
         let first = self.agents.first().map(|agent| agent.path.trim_end_matches('/').to_owned()).unwrap_or_default();
         let words = if self.demo { "stream 5" } else { "hello" };
-        line(format!("Try:"));
+        line("Try:".to_owned());
         line(format!("  curl {url}{first}/.well-known/agent-card.json"));
         for (path, options) in [("message:send", ""), ("message:stream", "-N ")] {
             line(format!(

@@ -9,9 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use chancery_core::{
-    Error, ErrorKind, Event, EventStream, GetTask, Message, Operations as _, Result as Answer, SendMessage, SendReply, Task, TaskState,
-};
+use chancery_core::{Error, ErrorKind, Event, EventStream, GetTask, Message, Operations as _, SendMessage, SendReply, Task, TaskState};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{
@@ -153,7 +151,7 @@ impl<'a> Wait<'a> {
         let mut folded = Task::default();
         loop {
             let next = std::future::poll_fn(|cx| events.as_mut().poll_next(cx));
-            let event = match self.call(async { Ok(next.await) }).await?.map_err(|error| self.agent.trouble(self.context, error))? {
+            let event = match self.call(next).await? {
                 Some(Ok((_, event))) => event.into_event(),
                 Some(Err(error)) => {
                     screen.close()?;
@@ -209,7 +207,7 @@ impl<'a> Wait<'a> {
             step += 1;
             let mut get = GetTask::new(task.id.clone());
             get.history_length = history;
-            self.call(async { Ok::<_, Error>(tokio::time::sleep(wait).await) }).await?.ok();
+            self.call(tokio::time::sleep(wait)).await?;
             let caller = agent.caller(self.context);
             let error = match self.call(agent.client.get_task(&caller, get)).await? {
                 Ok(now) => {
@@ -230,15 +228,15 @@ impl<'a> Wait<'a> {
             }
             if let Some(after) = chancery_client::Trouble::of(&error).and_then(chancery_client::Trouble::retry_after) {
                 wait = after;
-                self.call(async { Ok::<_, Error>(tokio::time::sleep(wait).await) }).await?.ok();
+                self.call(tokio::time::sleep(wait)).await?;
             }
         }
         screen.close()?;
         Ok(task)
     }
 
-    /// Makes a call, unless the user stops it or time is up first.
-    pub(crate) async fn call<T>(&mut self, call: impl Future<Output = Answer<T>>) -> Result<Answer<T>, Halt> {
+    /// Does something that takes time, unless the user stops it or time is up first.
+    pub(crate) async fn call<T>(&mut self, call: impl Future<Output = T>) -> Result<T, Halt> {
         let mut call = pin!(call);
         let deadline = self.context.deadline().map(tokio::time::Instant::from_std);
         let mut over: Pin<Box<dyn Future<Output = ()> + Send>> = match deadline {

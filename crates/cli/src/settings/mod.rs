@@ -17,6 +17,9 @@ use crate::{
     trouble::Trouble,
 };
 
+/// No time is longer than this: ten years are as good as for ever, and can be added to a clock.
+pub(crate) const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3_600);
+
 /// How results are printed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -153,23 +156,31 @@ impl Settings {
         settings.checked()
     }
 
-    /// Refuses what cannot go together.
-    fn checked(self) -> Result<Self, Trouble> {
-        let conflict = |one: &str, other: &str| Err(Trouble::usage(format!("--{one} and --{other} cannot go together")));
+    /// Refuses what cannot go together. What is said on the command line is meant, whatever else is said elsewhere.
+    fn checked(mut self) -> Result<Self, Trouble> {
+        let flagged = |name| self.layers.raw(name).is_some_and(|raw| raw.source == Source::Flag);
+        let weaker = |one: &'static str, other: &'static str| match (flagged(one), flagged(other)) {
+            (true, false) => Ok(other),
+            (false, true) => Ok(one),
+            _ => Err(Trouble::usage(format!("--{one} and --{other} cannot go together"))),
+        };
         if self.endpoint.is_some() && self.agent.is_some() {
-            // Whoever names the one on the command line means it, whatever a file says of the other.
-            let is_flag = |name| self.layers.raw(name).is_some_and(|raw| raw.source == Source::Flag);
-            return match (is_flag("agent-card"), is_flag("endpoint")) {
-                (true, false) => Self { endpoint: None, ..self }.checked(),
-                (false, true) => Self { agent: None, ..self }.checked(),
-                _ => conflict("agent-card", "endpoint"),
-            };
+            match weaker("agent-card", "endpoint")? {
+                "endpoint" => self.endpoint = None,
+                _ => self.agent = None,
+            }
         }
         if self.detached && self.stream {
-            return conflict("async", "stream");
+            match weaker("async", "stream")? {
+                "stream" => self.stream = false,
+                _ => self.detached = false,
+            }
         }
         if self.detached && self.wait {
-            return conflict("async", "wait");
+            match weaker("async", "wait")? {
+                "wait" => self.wait = false,
+                _ => self.detached = false,
+            }
         }
         if self.endpoint.is_some() && self.transports.len() != 1 {
             return Err(Trouble::usage("--endpoint needs exactly one --transport").hint("add --transport jsonrpc, rest or grpc"));
@@ -281,6 +292,7 @@ fn truth(text: &str) -> Result<bool, Trouble> {
 pub(crate) fn time(text: &str) -> Result<Duration, Trouble> {
     let seconds = text.parse::<u64>().ok().map(Duration::from_secs);
     let read = seconds.or_else(|| duration(text));
+    let read = read.map(|time| time.min(LONGEST));
     read.ok_or_else(|| Trouble::usage(format!("{text:?} is no time")).hint("write 500ms, 2s, 5m or 1h30m; 0 for no limit"))
 }
 

@@ -106,3 +106,23 @@ fn what_cannot_go_together_is_refused() {
         assert_eq!(settings(flags, around(&folder, &[])).unwrap_err().exit, 2, "{flags:?}");
     }
 }
+
+#[test]
+fn a_flag_wins_over_what_a_variable_says_to_the_contrary() {
+    let folder = Folder::new();
+    let read = settings(&[("stream", "true")], around(&folder, &[("A2ACLI_ASYNC", "1")])).unwrap();
+    assert!(read.stream && !read.detached);
+    let read = settings(&[("async", "true")], around(&folder, &[("A2ACLI_WAIT", "1")])).unwrap();
+    assert!(read.detached && !read.wait);
+    let flags = [("endpoint", "http://b"), ("transport", "rest")];
+    let read = settings(&flags, around(&folder, &[("A2ACLI_AGENT_CARD", "a")])).unwrap();
+    assert!(read.agent.is_none() && read.endpoint.is_some());
+}
+
+#[test]
+fn times_are_read_and_have_an_end() {
+    for (text, expected) in [("2", 2), ("2s", 2), ("1h30m", 5_400), ("99999999999d", LONGEST.as_secs())] {
+        assert_eq!(time(text).unwrap().as_secs(), expected, "{text}");
+    }
+    assert!(time("soon").is_err());
+}

@@ -101,9 +101,7 @@ async fn fetch(context: &Context, agent: &Agent, url: &str) -> Result<Bytes, Tro
             guard = guard.allow(network);
         }
     }
-    let mut timeouts = Timeouts::default();
-    timeouts.connect = context.settings.connect_timeout;
-    timeouts.whole = context.call_limit().min(LONGEST);
+    let timeouts = Timeouts { connect: context.settings.connect_timeout, whole: context.call_limit().min(LONGEST) };
     let fetcher = guard::Client::new(guard, timeouts).map_err(|error| Trouble::internal(with_cause(&error)))?;
     let request = fetcher.request(http::Method::GET, url).map_err(|why| refused(why.to_string()))?;
     let response = request.send().await.map_err(|error| match guard::refusal(&error) {
