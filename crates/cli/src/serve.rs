@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context as _, Result, bail};
 use chancery::{Limits, Memory, Place, Running, Server, Sqlite, Tls, server::guard::Guard, store::Store};
 use chancery_core::{Binding, Card, Version};
 use chancery_engine::{
@@ -18,7 +18,8 @@ use serde_json::json;
 
 use crate::{
     agents::{Children, Made, demo},
-    config::{Config, DEFAULT, VERSIONS, Watch, duration},
+    config::{BINDINGS, Config, DEFAULT, VERSIONS, Watch, duration},
+    context::Context,
     log,
     print::Printer,
     trouble::Trouble,
@@ -104,6 +105,9 @@ pub(crate) struct Serve {
     /// The least important level that is logged
     #[arg(long, value_name = "LEVEL", value_parser = ["error", "warn", "info", "debug", "trace"])]
     log_level: Option<String>,
+    /// The bindings of the agent without a file: `--transport`, as an older program had it.
+    #[arg(skip)]
+    bindings: Vec<Binding>,
 }
 
 fn read_duration(text: &str) -> Result<Duration, String> {
@@ -130,20 +134,21 @@ struct Plan {
 }
 
 /// Serves until it is asked to stop.
-pub(crate) fn run(context: &crate::context::Context, arguments: &Serve) -> Result<(), Trouble> {
+pub(crate) fn run(context: &Context, mut arguments: Serve) -> Result<(), Trouble> {
+    arguments.bindings.clone_from(&context.settings.transports);
     let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = built.map_err(|error| Trouble::internal(format!("no runtime can be started: {error}")))?;
     let printer = &context.printer;
-    runtime.block_on(serve(arguments, printer)).map_err(|error| match error.downcast::<Trouble>() {
+    runtime.block_on(serve(&arguments, printer)).map_err(|error| match error.downcast::<Trouble>() {
         Ok(trouble) => trouble,
         Err(error) => Trouble::chain("CONFIG", &error),
     })
 }
 
 /// As `serve --demo`.
-pub(crate) fn run_demo(context: &crate::context::Context, mut arguments: Serve) -> Result<(), Trouble> {
+pub(crate) fn run_demo(context: &Context, mut arguments: Serve) -> Result<(), Trouble> {
     arguments.demo = true;
-    run(context, &arguments)
+    run(context, arguments)
 }
 
 async fn serve(arguments: &Serve, printer: &Printer) -> Result<()> {
@@ -263,6 +268,10 @@ impl Serve {
         let mut agent = toml::Table::new();
         agent.insert("name".to_owned(), name.into());
         agent.insert("description".to_owned(), self.description.as_deref().unwrap_or("An agent from the command line").into());
+        if !self.bindings.is_empty() {
+            let name = |binding: &Binding| BINDINGS.iter().find(|(_, known)| known == binding).map(|(name, _)| *name);
+            agent.insert("bindings".to_owned(), self.bindings.iter().filter_map(name).collect::<Vec<_>>().into());
+        }
         if let Some(card) = &self.card {
             agent.insert("card".to_owned(), std::path::absolute(card)?.display().to_string().into());
         }

@@ -66,7 +66,8 @@ async fn fetched(context: &Context, url: &Url) -> Result<Found, Trouble> {
         Some(known) => builder.read_card_again(&known).await,
         None => builder.read_card(url.as_str()).await,
     };
-    let text = text.map_err(|error| Trouble::from(error).or_hint(|| format!("a2a doctor -a {}", quoted(url.as_str()))))?;
+    let reference = context.settings.agent.as_deref().unwrap_or(url.as_str());
+    let text = text.map_err(|error| Trouble::from(error).or_hint(|| format!("a2a doctor -a {}", quoted(reference))))?;
     Kept::of(url.as_str(), &text).save(context);
     let origin = if text.unchanged { format!("the cache of {}, still valid", text.url) } else { text.url.clone() };
     Ok(Found { card: text.card, body: text.body, origin, url: Some(text.url) })

@@ -19,7 +19,7 @@ use crate::{
 pub(crate) fn run(context: &Context, command: Command) -> Result<(), Trouble> {
     match command {
         // Servers have threads of their own.
-        Command::Serve(serve) => serve::run(context, &serve),
+        Command::Serve(serve) => serve::run(context, *serve),
         Command::DemoServer(demo) => serve::run_demo(context, demo.serve),
         Command::Config(args::Config::Show(show)) => config_show::run(context, &show),
         Command::Completion(completion) => completion::run(context, &completion),

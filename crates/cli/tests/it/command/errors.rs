@@ -67,6 +67,15 @@ fn usage_errors_are_json_even_if_nothing_could_be_parsed() {
     assert_eq!(ran.err, "Error: A2ACLI_ERR_USAGE\nMessage: unknown command \"lst\"\nHint: did you mean \"task list\"?\nCode: none\n");
 }
 
+/// A2ACLI_DEMO_SERVER_001: the server of every test here is it; a taken port is told.
+#[test]
+fn the_demo_runs_on_any_port_and_says_when_one_is_taken() {
+    let desk = Desk::new();
+    assert!(desk.port > 0);
+    let ran = desk.run(&["demo-server", "--ephemeral", "--port", &desk.port.to_string()]);
+    assert!(ran.code == 1 && ran.err.contains("Error: A2AX_ERR_PORT") && ran.err.contains("Hint: --port 0"), "{ran:?}");
+}
+
 #[test]
 fn old_spellings_work_with_a_note() {
     let desk = Desk::new();
