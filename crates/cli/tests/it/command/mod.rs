@@ -16,7 +16,7 @@ use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     path::PathBuf,
     process::{Child, Command, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serde_json::Value;
@@ -141,17 +141,14 @@ pub(crate) fn ended(mut child: Child) -> Ran {
         let mut text = Vec::new();
         err.read_to_end(&mut text).map(|_| String::from_utf8_lossy(&text).into_owned())
     });
-    let begun = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        if begun.elapsed() > PATIENCE {
-            child.kill().unwrap();
-            panic!("a command does not end");
-        }
-        std::thread::yield_now();
-    };
+    let pid = child.id().to_string();
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || tell.send(child.wait()));
+    let status = told.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+        drop(Command::new("kill").args(["-9", &pid]).status());
+        panic!("a command does not end")
+    });
+    let status = status.unwrap();
     Ran { code: status.code().unwrap_or(-1), out: out.join().unwrap().unwrap(), err: err.join().unwrap().unwrap() }
 }
 
