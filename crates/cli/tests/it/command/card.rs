@@ -52,8 +52,8 @@ fn a_signature_that_is_not_checked_is_not_verified() {
     assert!(ran.code == 1 && ran.err.contains("Error: A2AX_ERR_SIGNATURE"), "{ran:?}");
 }
 
-/// Answers card requests one after the other, and gives back what was asked.
-fn serve_card(answers: Vec<&'static str>) -> (u16, std::thread::JoinHandle<Vec<String>>) {
+/// Answers requests one after the other, and gives back what was asked, in lower case.
+pub(super) fn serve(answers: Vec<&'static str>) -> (u16, std::thread::JoinHandle<Vec<String>>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let thread = std::thread::spawn(move || {
@@ -79,7 +79,7 @@ fn a_card_is_kept_as_its_headers_say() {
         "HTTP/1.1 200 OK\r\nconnection: close\r\netag: \"v1\"\r\ncontent-length: 29\r\n\r\n{\"name\":\"Kept\",\"version\":\"1\"}";
     const SAME: &str = "HTTP/1.1 304 Not Modified\r\nconnection: close\r\netag: \"v1\"\r\ncache-control: max-age=600\r\n\r\n";
     let desk = Desk::new();
-    let (port, server) = serve_card(vec![CARD, SAME]);
+    let (port, server) = serve(vec![CARD, SAME]);
     let reference = format!("localhost:{port}");
     // The first is new, the second is asked about, the third is fresh.
     for _ in 0..3 {
@@ -92,7 +92,7 @@ fn a_card_is_kept_as_its_headers_say() {
 
 #[test]
 fn a_card_that_wants_credentials_itself_is_told() {
-    let (port, server) = serve_card(vec!["HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"]);
+    let (port, server) = serve(vec!["HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"]);
     let ran = Desk::new().run(&["card", "get", "-o", "json", &format!("localhost:{port}")]);
     server.join().unwrap();
     let error: serde_json::Value = serde_json::from_str(&ran.out).unwrap();

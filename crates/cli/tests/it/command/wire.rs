@@ -1,6 +1,8 @@
 //! Transports, versions, tenants, extensions, credentials, and what `--debug` shows of them.
 
-use super::{Desk, field};
+use serde_json::{Value, json};
+
+use super::{Desk, card::serve, field};
 
 fn fact(out: &str, label: &str) -> String {
     let line = out.lines().find_map(|line| line.trim_start().strip_prefix(label)?.strip_prefix(": "));
@@ -103,6 +105,41 @@ fn no_diagnostic_shows_a_credential() {
         assert_eq!(ran.code, 0, "{ran:?}");
         assert!(!ran.err.contains("S3CRET") && !ran.out.contains("S3CRET"), "{ran:?}");
         assert!(ran.err.contains("X-K: (hidden)"), "{}", ran.err);
+    }
+}
+
+/// A2ACLI_AUTH_001: each credential goes where the card wants it, and one that is refused is told.
+#[test]
+fn credentials_go_where_the_card_says() {
+    let desk = Desk::new();
+    let key = |location: &str, name: &str| json!({"apiKeySecurityScheme": {"location": location, "name": name}});
+    let http = |scheme: &str| json!({"httpAuthSecurityScheme": {"scheme": scheme}});
+    for (scheme, flag, secret, expected) in [
+        (key("header", "X-Demo"), "--api-key", "k3y-value", "\r\nx-demo: k3y-value\r\n"),
+        (key("query", "key"), "--api-key", "k3y-value", "post /?key=k3y-value http/1.1\r\n"),
+        (key("cookie", "sid"), "--api-key", "k3y-value", "\r\ncookie: sid=k3y-value\r\n"),
+        (http("Bearer"), "--bearer", "t0ken-value", "\r\nauthorization: bearer t0ken-value\r\n"),
+        (http("Basic"), "--basic", "me:passw0rd", "\r\nauthorization: basic bwu6cgfzc3cwcmq=\r\n"),
+    ] {
+        let (port, server) = serve(vec!["HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"]);
+        let card = json!({
+            "name": "Secure", "version": "1", "supportedInterfaces":
+            [{"url": format!("http://127.0.0.1:{port}/"), "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+            "securitySchemes": {"s": scheme}, "securityRequirements": [{"schemes": {"s": {"list": []}}}],
+        });
+        std::fs::write(desk.work("card.json"), card.to_string()).unwrap();
+        let ran = desk.run(&["send", "-a", "./card.json", "--debug", "-o", "json", flag, secret, "hi"]);
+        let error: Value = serde_json::from_str(&ran.out).unwrap();
+        let error = &error["error"];
+        assert_eq!(
+            (ran.code, error["code"].as_str(), error["a2aCode"].as_i64()),
+            (4, Some("A2ACLI_ERR_AUTH_FAILED"), Some(401)),
+            "{ran:?}"
+        );
+        let asked = server.join().unwrap();
+        assert!(asked[0].contains(expected), "{expected} {asked:?}");
+        let shown = [secret.split(':').next_back().unwrap(), "bWU6cGFzc3cwcmQ"];
+        assert!(shown.iter().all(|secret| !ran.err.contains(secret)) && ran.err.contains("$A2ACLI_"), "{}", ran.err);
     }
 }
 
