@@ -6,7 +6,10 @@ use clap::{Arg, ArgAction, Command, CommandFactory as _, builder::PossibleValues
 
 use super::Arguments;
 use crate::{
-    settings::{Layers, Settings, Source, Surroundings, table::TABLE},
+    settings::{
+        Layers, Raw, Settings, Source, Surroundings,
+        table::{Spec, TABLE},
+    },
     trouble::Trouble,
 };
 
@@ -16,41 +19,45 @@ const EXITS: &str = "Exit codes: 0 done, 1 the agent or the check said no, 2 usa
 
 /// The global options; `effective` says what holds without flags.
 pub(super) fn globals(effective: Option<&Settings>) -> Vec<Arg> {
-    let shown: BTreeMap<_, _> =
-        effective.map(|settings| settings.shown()).into_iter().flatten().map(|(spec, raw)| (spec.name, raw)).collect();
-    let mut all: Vec<_> = TABLE
-        .iter()
-        .map(|spec| {
-            let mut arg = Arg::new(spec.name).long(spec.name).global(true).help_heading(spec.heading);
-            if let Some(short) = spec.short {
-                arg = arg.short(short);
-            }
-            arg = arg.visible_aliases(spec.aliases);
-            arg = match spec.value {
-                Some(name) if spec.repeats => arg.value_name(name).action(ArgAction::Append),
-                Some(name) => arg.value_name(name).action(ArgAction::Set).overrides_with(spec.name),
-                None => arg.action(ArgAction::SetTrue).overrides_with(spec.name),
-            };
-            if !spec.words.is_empty() {
-                arg = arg.value_parser(PossibleValuesParser::new(spec.words)).hide_possible_values(true);
-            }
-            let raw = shown.get(spec.name).filter(|raw| raw.source != Source::Default);
-            let value = || raw.map(|raw| if spec.secret { "set, hidden".to_owned() } else { raw.values.join(", ") }).unwrap_or_default();
-            let around = effective.map(|settings| &settings.layers.around);
-            let held = match raw.map(|raw| &raw.source) {
-                Some(Source::Environment(variable)) => format!(" [{} from {variable}]", value()),
-                Some(Source::Local(path) | Source::Global(path)) => {
-                    format!(" [{} from {}]", value(), around.map_or_else(String::new, |around| around.shown(path)))
-                }
-                _ if !spec.default.is_empty() => format!(" [default: {}]", spec.default),
-                _ => String::new(),
-            };
-            arg.help(format!("{}{held}", spec.help))
-        })
-        .collect();
+    let shown = effective.map(Settings::shown).unwrap_or_default();
+    let raw = |spec: &Spec| shown.iter().find(|(known, _)| known.name == spec.name).map(|(_, raw)| raw);
+    let around = effective.map(|settings| &settings.layers.around);
+    let held = |spec: &Spec| around.zip(raw(spec)).and_then(|(around, raw)| held(spec, raw, around));
+    let help = |spec: &Spec| match held(spec) {
+        Some(held) => format!("{} [{held}]", spec.help),
+        None if spec.default.is_empty() => spec.help.to_owned(),
+        None => format!("{} [default: {}]", spec.help, spec.default),
+    };
     let version = Arg::new("version").long("version").short('v').action(ArgAction::Version).global(true);
-    all.push(version.help("Print the version").help_heading("Settings"));
-    all
+    let version = version.help("Print the version").help_heading("Settings");
+    TABLE.iter().map(|spec| option(spec).help(help(spec))).chain([version]).collect()
+}
+
+/// An option as the parser knows it.
+fn option(spec: &Spec) -> Arg {
+    let mut arg = Arg::new(spec.name).long(spec.name).global(true).help_heading(spec.heading).visible_aliases(spec.aliases);
+    if let Some(short) = spec.short {
+        arg = arg.short(short);
+    }
+    if !spec.words.is_empty() {
+        arg = arg.value_parser(PossibleValuesParser::new(spec.words)).hide_possible_values(true);
+    }
+    match spec.value {
+        Some(name) if spec.repeats => arg.value_name(name).action(ArgAction::Append),
+        Some(name) => arg.value_name(name).action(ArgAction::Set).overrides_with(spec.name),
+        None => arg.action(ArgAction::SetTrue).overrides_with(spec.name),
+    }
+}
+
+/// What holds without a flag, if somebody said so: `30s from ./.env`.
+fn held(spec: &Spec, raw: &Raw, around: &Surroundings) -> Option<String> {
+    let from = match &raw.source {
+        Source::Environment(variable) => variable.clone(),
+        Source::Local(path) | Source::Global(path) => around.shown(path),
+        Source::Flag | Source::Default => return None,
+    };
+    let value = if spec.secret { "set, hidden".to_owned() } else { raw.values.join(", ") };
+    Some(format!("{value} from {from}"))
 }
 
 /// A tree of commands in which every one has the same shape of help.

@@ -43,10 +43,16 @@ pub(crate) struct Ran {
 
 impl Desk {
     pub(crate) fn new() -> Self {
+        Self::with(|_| Vec::new())
+    }
+
+    /// A server with more flags, which may name files in its home.
+    pub(crate) fn with(flags: impl FnOnce(&Folder) -> Vec<String>) -> Self {
         let home = Folder::new();
         std::fs::create_dir_all(home.path("work")).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_a2a"));
-        command.args(["demo-server", "--ephemeral", "--port", "0", "-o", "json", "--log-level", "info"]).env("HOME", home.root());
+        command.args(["demo-server", "--ephemeral", "--port", "0", "-o", "json", "--log-level", "info"]).args(flags(&home));
+        command.env("HOME", home.root());
         let log = std::fs::File::create(home.path("server.log")).unwrap();
         let mut server = command.current_dir(home.root()).stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut line = String::new();

@@ -154,12 +154,30 @@ fn a_card_gets_no_credential() {
     assert!(!ran.err.contains("Authorization"), "{}", ran.err);
 }
 
-/// A2ACLI_AUTH_003: the warning; that it works needs the demo's TLS port.
+/// A2ACLI_AUTH_003: certificates are checked unless the user says not to, and that is never silent.
 #[test]
-fn insecure_always_warns() {
-    let desk = Desk::new();
-    let ran = desk.run(&["send", "--insecure", "-q", "hi"]);
-    assert!(ran.code == 0 && ran.err.contains("WARNING: certificates are not checked"), "{ran:?}");
+fn certificates_are_checked_and_no_check_is_warned_of() {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+    let desk = Desk::with(|home| {
+        let cert = home.write("work/cert.pem", &made.cert.pem());
+        let key = home.write("work/key.pem", &made.signing_key.serialize_pem());
+        ["--tls-cert", cert.to_str().unwrap(), "--tls-key", key.to_str().unwrap()].map(str::to_owned).to_vec()
+    });
+    let agent = format!("https://localhost:{}", desk.port);
+    let ran = desk.run(&["send", "-a", &agent, "hi"]);
+    assert!(ran.code == 3 && ran.err.contains("Error: A2ACLI_ERR_UNREACHABLE") && ran.err.contains("certificate"), "{ran:?}");
+    for transport in ["jsonrpc", "rest", "grpc"] {
+        let ran = desk.run(&["send", "-a", &agent, "--transport", transport, "--ca-cert", "cert.pem", "hi"]);
+        assert!(ran.code == 0 && !ran.err.contains("WARNING"), "{transport} {ran:?}");
+        let ran = desk.run(&["send", "-a", &agent, "--transport", transport, "--insecure", "-q", "hi"]);
+        assert!(ran.code == 0 && ran.err.contains("WARNING: certificates are not checked"), "{transport} {ran:?}");
+    }
+    let mut card = desk.json(&["card", "get", "-a", &agent, "--insecure"]);
+    card["securitySchemes"] = json!({"s": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}});
+    card["securityRequirements"] = json!([{"schemes": {"s": {"list": []}}}]);
+    std::fs::write(desk.work("card.json"), card.to_string()).unwrap();
+    let ran = desk.run(&["send", "-a", "./card.json", "--insecure", "-q", "--bearer", "demo-token", "hi"]);
+    assert!(ran.code == 0 && ran.err.contains("WARNING: a credential is sent to a server whose certificate is not checked"), "{ran:?}");
 }
 
 #[test]
