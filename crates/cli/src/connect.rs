@@ -1,6 +1,6 @@
 //! From settings to a client: the agent that a command talks to.
 
-use std::{sync::Arc, time::Duration};
+use std::{sync::Arc, time::Instant};
 
 use chancery_client::{Builder, Client, Secrets};
 use chancery_core::{Binding, Caller, Card, Error, ErrorKind, Version, extension};
@@ -38,17 +38,13 @@ pub(crate) enum Capability {
 impl Agent {
     /// The circumstances of one call that ends in time.
     pub(crate) fn caller(&self, context: &Context) -> Caller {
-        match std::time::Instant::now().checked_add(context.call_limit()) {
-            Some(deadline) => self.caller.clone().deadline(deadline),
-            None => self.caller.clone(),
-        }
+        self.caller_until(Instant::now().checked_add(context.call_limit()))
     }
 
-    /// The circumstances of a call that lasts as long as the whole wait: a little longer, so that it is the
-    /// wait that says it is over.
-    pub(crate) fn patient_caller(&self, context: &Context) -> Caller {
-        match context.deadline() {
-            Some(deadline) => self.caller.clone().deadline(deadline + Duration::from_secs(1)),
+    /// The circumstances of a call that lasts until then.
+    pub(crate) fn caller_until(&self, deadline: Option<Instant>) -> Caller {
+        match deadline {
+            Some(deadline) => self.caller.clone().deadline(deadline),
             None => self.caller.clone(),
         }
     }

@@ -1,9 +1,6 @@
 //! What every command works with: settings, a printer, and somewhere to talk.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use crate::{
     print::{Notes, Printer},
@@ -20,8 +17,6 @@ pub(crate) struct Context {
     pub(crate) settings: Settings,
     pub(crate) printer: Printer,
     pub(crate) notes: Arc<Notes>,
-    /// When the run began; `--timeout` counts from here.
-    pub(crate) begun: Instant,
 }
 
 impl Context {
@@ -29,7 +24,7 @@ impl Context {
     pub(crate) fn new(settings: Settings) -> Result<Self, Trouble> {
         let notes = Arc::new(Notes::new(settings.quiet, settings.debug, settings.color));
         let printer = Printer::new(&settings, notes.clone())?;
-        let context = Self { settings, printer, notes, begun: Instant::now() };
+        let context = Self { settings, printer, notes };
         context.warn();
         Ok(context)
     }
@@ -51,18 +46,13 @@ impl Context {
         let layers = self.settings.layers.with_flag("agent-card", reference)?;
         let settings = Settings::new(layers)?;
         let printer = Printer::new(&settings, self.notes.clone())?;
-        Ok(Self { settings, printer, notes: self.notes.clone(), begun: self.begun })
+        Ok(Self { settings, printer, notes: self.notes.clone() })
     }
 
     /// How long a single call may take.
     pub(crate) fn call_limit(&self) -> Duration {
         let settings = &self.settings;
         if settings.timeout_given { settings.timeout.unwrap_or(LONGEST) } else { CALL }
-    }
-
-    /// When the whole wait is over.
-    pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.settings.timeout.and_then(|limit| self.begun.checked_add(limit))
     }
 }
 

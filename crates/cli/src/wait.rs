@@ -9,7 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use chancery_core::{Error, ErrorKind, Event, EventStream, GetTask, Message, Operations as _, SendMessage, SendReply, Task, TaskState};
+use chancery_core::{
+    Caller, Error, ErrorKind, Event, EventStream, GetTask, Message, Operations as _, SendMessage, SendReply, Task, TaskState,
+};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{
@@ -75,6 +77,7 @@ pub(crate) struct Wait<'a> {
     agent: &'a Agent,
     pub(crate) known: Known,
     artifacts: usize,
+    /// `--timeout` counts from here.
     begun: Instant,
     /// Whether a wait for an authorization goes on.
     patient: bool,
@@ -101,6 +104,17 @@ impl<'a> Wait<'a> {
         })
     }
 
+    /// When the wait is over, whatever the task does.
+    fn deadline(&self) -> Option<Instant> {
+        self.context.settings.timeout.and_then(|limit| self.begun.checked_add(limit))
+    }
+
+    /// The circumstances of a call that lasts as long as the wait: a little longer, so that it is the wait that
+    /// says it is over.
+    pub(crate) fn caller(&self) -> Caller {
+        self.agent.caller_until(self.deadline().map(|deadline| deadline + Duration::from_secs(1)))
+    }
+
     /// Waits on when the task wants an authorization: somebody is giving it.
     pub(crate) fn beyond_authorization(&mut self) {
         self.patient = true;
@@ -116,7 +130,7 @@ impl<'a> Wait<'a> {
         let agent = self.agent;
         let history = request.configuration.history_length;
         if mode != Mode::Detached && agent.offers(Capability::Streaming) {
-            let caller = agent.patient_caller(self.context);
+            let caller = self.caller();
             match self.call(agent.client.stream_message(&caller, request.clone())).await? {
                 Ok(events) => return self.events(events, mode, history, screen).await,
                 // Without a card it is the call that tells.
@@ -238,7 +252,7 @@ impl<'a> Wait<'a> {
     /// Does something that takes time, unless the user stops it or time is up first.
     pub(crate) async fn call<T>(&mut self, call: impl Future<Output = T>) -> Result<T, Halt> {
         let mut call = pin!(call);
-        let deadline = self.context.deadline().map(tokio::time::Instant::from_std);
+        let deadline = self.deadline().map(tokio::time::Instant::from_std);
         let mut over: Pin<Box<dyn Future<Output = ()> + Send>> = match deadline {
             Some(deadline) => Box::pin(tokio::time::sleep_until(deadline)),
             None => Box::pin(std::future::pending()),

@@ -28,17 +28,17 @@ pub(crate) async fn run(context: &Context, args: &Authorize) -> Result<(), Troub
         context.notes.note(&format!("the task wants no authorization, it is {}", show::state(task.state())));
     }
     wait.beyond_authorization();
-    let followed = follow(context, &agent, &mut wait, task).await;
+    let followed = follow(&agent, &mut wait, task).await;
     let task = followed.map_err(|halt| wait.halted(halt))?;
     report::task(context, &task, show::Detail { verbose: context.settings.verbose, ..show::Detail::default() })
 }
 
 /// Follows the task by its stream, or by reading it.
-async fn follow(context: &Context, agent: &Agent, wait: &mut Wait<'_>, task: Task) -> Result<Task, Halt> {
+async fn follow(agent: &Agent, wait: &mut Wait<'_>, task: Task) -> Result<Task, Halt> {
     if wait.is_settled(task.state()) || !agent.offers(Capability::Streaming) {
         return wait.poll(task, None, &mut Blank).await;
     }
-    let patient = agent.patient_caller(context);
+    let patient = wait.caller();
     match wait.call(agent.client.subscribe(&patient, Subscribe::new(task.id.clone()))).await? {
         Ok(events) => match wait.events(events, Mode::Whole, None, &mut Blank).await? {
             SendReply::Task(task) => Ok(*task),

@@ -19,7 +19,7 @@ pub(crate) async fn run(context: &Context, args: &Subscribe) -> Result<(), Troub
     let agent = connect::agent(context).await?;
     agent.require(Capability::Streaming)?;
     let mut wait = Wait::new(context, &agent)?;
-    let mut caller = agent.patient_caller(context);
+    let mut caller = wait.caller();
     if let Some(from) = args.from {
         caller = caller.resume_after(Seq::new(from));
     }
