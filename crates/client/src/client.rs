@@ -79,6 +79,8 @@ pub(crate) struct Route {
     pub(crate) choice: Option<Choice>,
     /// Its place among the interfaces of the card, counted from 1; 0 without a card.
     pub(crate) place: usize,
+    /// Whether a card says all this.
+    pub(crate) declared: bool,
 }
 
 /// The way that is used.
@@ -360,7 +362,7 @@ impl Route {
         let place = interfaces.iter().position(|one| is_it(one) && version(one)).or_else(|| interfaces.iter().position(is_it));
         let tenant = choice.tenant.clone();
         let place = place.map_or(0, |place| place + 1);
-        Self { version: choice.version, binding: choice.binding, url, tenant, choice: Some(choice), place }
+        Self { version: choice.version, binding: choice.binding, url, tenant, choice: Some(choice), place, declared: true }
     }
 }
 
@@ -488,9 +490,10 @@ impl Call {
     /// The request as it goes to this interface.
     fn request_for(&self, route: &Route) -> Request {
         let mut request = self.request.clone();
-        // What the card wants in every request, else what the caller wants in this one.
+        // V10-SEL-004: exactly what the card says, also when it says nothing. Without a card it is the caller's to say.
         let tenants = [route.tenant.as_str(), request.tenant(), self.caller.tenant.as_str()];
-        let tenant = tenants.into_iter().find(|tenant| !tenant.is_empty()).unwrap_or_default().to_owned();
+        let known = if route.declared { &tenants[..1] } else { &tenants };
+        let tenant = known.iter().find(|tenant| !tenant.is_empty()).copied().unwrap_or_default().to_owned();
         request.set_tenant(tenant);
         if let (Version::V0_1, Request::SendMessage(send) | Request::StreamMessage(send)) = (route.version, &mut request) {
             self.name_task(send);

@@ -92,9 +92,10 @@ pub(crate) fn too_late() -> Error {
 fn is_tls(error: &(dyn StdError + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {
-        // An I/O error hides what it wraps from the chain of sources.
+        // An I/O error hides what it wraps from the chain of sources, and HTTP/2 keeps no more of it than its words.
         let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        if error.is::<rustls::Error>() || wrapped.is_some_and(|error| error.is::<rustls::Error>()) {
+        let is_alert = |error: &(dyn StdError + Send + Sync)| error.to_string().starts_with("received fatal alert");
+        if error.is::<rustls::Error>() || wrapped.is_some_and(|error| error.is::<rustls::Error>() || is_alert(error)) {
             return true;
         }
         cause = error.source();

@@ -2,6 +2,7 @@
 
 use std::{error::Error as _, sync::OnceLock, time::Duration};
 
+use ::http::{HeaderMap, uri::PathAndQuery};
 use chancery_core::{Binding, Error, ErrorKind, Event, Object, Operation, Reply, Request, Seq, Version, extension};
 use chancery_wire::{
     Dialect, errors,
@@ -9,12 +10,11 @@ use chancery_wire::{
     methods,
     proto::{a2a_v1, google_rpc, lf_a2a_v1},
 };
-use http::{HeaderMap, uri::PathAndQuery};
 use prost::Message;
 use serde_json::json;
 use tokio::time::Instant;
 use tonic::{
-    Code, ConnectError, Status, Streaming,
+    Code, ConnectError, Status, Streaming, TimeoutExpired,
     client::Grpc as Caller,
     metadata::MetadataMap,
     transport::{Channel, Endpoint},
@@ -23,8 +23,9 @@ use tonic_prost::ProstCodec;
 
 use crate::{
     builder::Settings,
+    clock,
     failure::{Failed, Reached},
-    http::{Head, dry_run},
+    http::{self, Head, dry_run},
     observer::{Eye, Wire, WireEvent, WireRequest, WireResponse},
     source::{Arrived, Source},
     tunnel::Connector,
@@ -290,6 +291,9 @@ fn failed(version: Version, status: &Status) -> Failed {
     if local && chain_has::<ConnectError>(status) {
         return Failed::unreachable(status.clone());
     }
+    if local && chain_has::<TimeoutExpired>(status) {
+        return Failed::too_late();
+    }
     if local && matches!(status.code(), Code::Unavailable | Code::Unknown | Code::Internal | Code::Cancelled) {
         return Failed::cut(status.clone());
     }
@@ -311,10 +315,9 @@ fn failed(version: Version, status: &Status) -> Failed {
     }
 }
 
-/// When the peer wants to be asked again, if it gave a number of seconds.
+/// After how long the peer wants to be asked again, if it said so.
 fn retry_after(status: &Status) -> Option<Duration> {
-    let text = status.metadata().get("retry-after")?.to_str().ok()?;
-    text.trim().parse().ok().map(Duration::from_secs)
+    http::retry_after(status.metadata().get("retry-after")?.to_str().ok()?, clock::now())
 }
 
 /// A request as JSON, as tools that call gRPC take it. Names are written out in v0.3.
