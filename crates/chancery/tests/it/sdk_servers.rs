@@ -84,7 +84,7 @@ struct Ready {
 
 type Steps = BTreeMap<&'static str, Result<(), String>>;
 
-/// P2, V10-SEL-001: our client does everything with every released server.
+/// V10-SEL-001, V10-SEL-003: our client does everything with every released server.
 #[tokio::test(flavor = "multi_thread")]
 async fn our_client_works_with_the_server_of_every_sdk() {
     let Some(folder) = std::env::var_os("CHANCERY_SDKS").filter(|folder| !folder.is_empty()) else {
