@@ -5,6 +5,7 @@
 mod card;
 mod coverage;
 mod errors;
+mod graph;
 mod help;
 mod output;
 mod send;
