@@ -1,6 +1,7 @@
 //! The commands, a file for each.
 
 mod card_get;
+mod chat;
 mod completion;
 mod config_show;
 mod help;
@@ -44,7 +45,7 @@ async fn call(context: &Context, command: Command) -> Result<(), Trouble> {
         })),
         Command::Send(send) => send::run(context, &send).await,
         Command::Task(task) => task::run(context, &task).await,
-        Command::Chat(_) => Err(Trouble::not_built("chat")),
+        Command::Chat(chat) => chat::run(context, &chat).await,
         Command::Conformance(_) => Err(Trouble::not_built("conformance")),
         Command::Skill(_) => Err(Trouble::not_built("skill")),
         Command::Push(_) => Err(Trouble::not_built("push")),

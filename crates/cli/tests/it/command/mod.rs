@@ -3,6 +3,7 @@
 //! Each test has a server and a home of its own, so that nothing that one stores is seen by another.
 
 mod card;
+mod chat;
 mod coverage;
 mod errors;
 mod help;
@@ -10,6 +11,7 @@ mod output;
 mod send;
 mod settings;
 mod task;
+mod terminal;
 mod wire;
 
 use std::{
