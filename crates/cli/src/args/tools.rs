@@ -40,7 +40,7 @@ pub(crate) struct PushListen {
     /// The token to expect [default: a random one, when registering]
     #[arg(long, value_name = "TOKEN")]
     pub(crate) token: Option<String>,
-    /// Where the keys of signatures are
+    /// Where the keys of signatures are, a URL or a file [default: those of the agent, when registering]
     #[arg(long, value_name = "URL")]
     pub(crate) jwks: Option<String>,
     /// The variable with the secret of signatures
@@ -55,7 +55,7 @@ pub(crate) struct PushListen {
     /// Fail this many deliveries first
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) fail_first: u32,
-    /// Pass everything on to another webhook
+    /// Pass everything on to another webhook, and answer as it does
     #[arg(long, value_name = "URL")]
     pub(crate) forward: Option<String>,
     /// End after one event
