@@ -166,6 +166,12 @@ pub(crate) struct Doctor {
     /// A file of `a2a serve` to look at
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+    /// What is said to the agent to see how its stream comes
+    #[arg(long, value_name = "TEXT", default_value = "ping", conflicts_with = "read_only")]
+    pub(crate) message: String,
+    /// Send no message
+    #[arg(long)]
+    pub(crate) read_only: bool,
 }
 
 /// Check an agent against the protocol

@@ -4,6 +4,7 @@ mod card_get;
 mod chat;
 mod completion;
 mod config_show;
+mod doctor;
 mod help;
 mod push;
 mod send;
@@ -52,7 +53,7 @@ async fn call(context: &Context, command: Command) -> Result<(), Trouble> {
         Command::Conformance(_) => Err(Trouble::not_built("conformance")),
         Command::Push(push) => push::run(context, &push).await,
         Command::Bench(_) => Err(Trouble::not_built("bench")),
-        Command::Doctor(_) => Err(Trouble::not_built("doctor")),
+        Command::Doctor(doctor) => doctor::run(context, &doctor).await,
         _ => Err(Trouble::internal("this command needs no runtime")),
     }
 }

@@ -43,12 +43,7 @@ fn what_the_skill_shows_works() {
             // What ends before it can be canceled is no fault of the example.
             let commands: String =
                 commands.lines().filter(|line| !line.contains("a2a task cancel")).map(|line| format!("{line}\n")).collect();
-            // The binary filters too, so the test needs no jq.
-            let script = format!(
-                "set -e; a2a() {{ '{}' \"$@\"; }}; jq() {{ cat >/dev/null; }}\n{}",
-                env!("CARGO_BIN_EXE_a2a"),
-                with_own_jq(&commands)
-            );
+            let script = format!("set -e; a2a() {{ '{}' \"$@\"; }};\n{}", env!("CARGO_BIN_EXE_a2a"), with_own_jq(&commands));
             let like = desk.command(&[]);
             let mut shell = std::process::Command::new("bash");
             shell.args(["-c", &script]).current_dir(desk.home.path("work"));
@@ -66,7 +61,7 @@ fn what_the_skill_shows_works() {
     assert!(ran >= 7, "{ran} blocks");
 }
 
-/// `… -o json | jq -r EXPR` with the filter of the binary.
+/// `… -o json | jq -r EXPR` with the filter of the binary, so that the test needs no other.
 fn with_own_jq(commands: &str) -> String {
     commands.replace("-o json | jq -r ", "--jq ").replace("-o json | jq -c ", "--jq ")
 }
