@@ -5,6 +5,7 @@
 mod card;
 mod chat;
 mod coverage;
+mod doctor;
 mod errors;
 mod help;
 mod output;
@@ -81,7 +82,11 @@ impl Desk {
         let mut command = Command::new(env!("CARGO_BIN_EXE_a2a"));
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy().into_owned();
-            if name.starts_with("A2ACLI_") || name.starts_with("XDG_") || name == "NO_COLOR" {
+            if name.starts_with("A2ACLI_")
+                || name.starts_with("XDG_")
+                || name == "NO_COLOR"
+                || name.to_ascii_uppercase().ends_with("_PROXY")
+            {
                 command.env_remove(name);
             }
         }
