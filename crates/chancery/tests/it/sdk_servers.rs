@@ -316,7 +316,11 @@ async fn watch(agent: Client) -> Result<(), String> {
         last = update.event.state().or(last);
     }
     ensure!(last == Some(TaskState::Completed), "{last:?}");
-    Ok(())
+    // Also a task of which nothing is heard can be watched, although some say nothing before its next event.
+    let (task, _events) = waiting(&agent).await?;
+    let watched = timeout(PATIENCE / 2, agent.watch(task.clone())).await;
+    words(words(watched)?)?;
+    words(agent.cancel(task).await).map(drop)
 }
 
 /// A config for a task that waits, whose stream goes on as long as it is held.
