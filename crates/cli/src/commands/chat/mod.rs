@@ -52,13 +52,10 @@ pub(crate) async fn run(given: &Context, args: &Chat) -> Result<(), Trouble> {
         return Err(Trouble::usage("chat needs a terminal for its output, or a pipe for its input").hint("a2a send TEXT"));
     }
     let context = &conversational(given)?;
-    let mut agent = connect::agent(context).await?;
-    if args.no_stream || !agent.offers(Capability::Streaming) {
-        agent = without_streams(agent);
-    }
+    let agent = connect::agent(context).await?;
     let name = agent.card.as_ref().map_or("agent", |card| card.name.as_str());
     let view = match (ears, given.printer.is_json() && !given.settings.stream) {
-        (true, _) => View::Talk(Talk::new(context, name)),
+        (true, _) => View::Talk(Box::new(Talk::new(context, name))),
         (false, true) => View::Whole,
         (false, false) => View::Live,
     };
@@ -89,17 +86,10 @@ fn conversational(given: &Context) -> Result<Context, Trouble> {
     Ok(Context { settings, printer, notes: given.notes.clone() })
 }
 
-fn without_streams(mut agent: Agent) -> Agent {
-    if let Some(card) = &mut agent.card {
-        card.capabilities.streaming = Some(false);
-    }
-    agent
-}
-
 /// How answers are shown.
 enum View<'a> {
     /// To somebody at a terminal.
-    Talk(Talk<'a>),
+    Talk(Box<Talk<'a>>),
     /// Event by event.
     Live,
     /// When they are complete.
@@ -169,6 +159,7 @@ impl Session<'_> {
             match self.line(&line).await {
                 Ok(Next::Turn) => {}
                 Ok(Next::End) => return Ok(()),
+                Err(trouble) if self.is_talk() && trouble.told == Told::Nothing && trouble.exit == 130 => self.remark("stopped waiting")?,
                 // Whoever sits there can try again; a script would go on with half of what it meant.
                 Err(trouble) if self.is_talk() && trouble.told == Told::Fully => self.tell(&trouble)?,
                 Err(trouble) => return Err(trouble),
@@ -228,7 +219,7 @@ impl Session<'_> {
         let sent = match &mut self.view {
             View::Talk(talk) => {
                 let idle = talk.idle();
-                let mut sending = std::pin::pin!(send(&mut wait, self.context, self.agent, self.streams, request, talk));
+                let mut sending = std::pin::pin!(send(&mut wait, self.context, self.agent, self.streams, request, &mut **talk));
                 loop {
                     tokio::select! {
                         biased;

@@ -1,8 +1,9 @@
 //! What can be wrong before anything is sent.
 
-use std::{path::Path, time::SystemTime};
+use std::path::Path;
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use chancery_engine::clock::{Clock as _, SystemClock};
 use serde_json::Value;
 use url::Url;
 
@@ -183,8 +184,7 @@ fn store(config: &Config, findings: &mut Findings) {
 
 /// Seconds since 1970.
 pub(super) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    SystemClock.now().unix().0
 }
 
 /// Seconds in words.

@@ -1,13 +1,10 @@
 //! `a2a push dead-letters` and `redeliver`: what could not be delivered, in the data of a server that is stopped.
 
-use std::{
-    collections::BTreeSet,
-    path::Path,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::{collections::BTreeSet, path::Path};
 
 use chancery_core::{TaskId, Timestamp};
 use chancery_engine::{
+    clock::{Clock as _, SystemClock},
     push,
     store::{Due, Settled, Sqlite, Store as _},
 };
@@ -143,7 +140,7 @@ async fn revived(context: &Context, args: &Redeliver, store: &Sqlite) -> Result<
 
 /// Makes letters due: those of whole tasks from the beginning of the schedule, single ones for one more attempt.
 async fn revive(store: &Sqlite, chosen: &[&Letter], whole: bool) -> Result<(), Trouble> {
-    let now = now()?;
+    let now = SystemClock.now();
     if whole {
         let tasks: BTreeSet<_> = chosen.iter().map(|letter| (&letter.due.scope, letter.due.task.as_str())).collect();
         for (scope, task) in tasks {
@@ -194,10 +191,4 @@ fn unknown(id: &str) -> Trouble {
 
 fn broken(error: chancery_engine::store::Error) -> Trouble {
     Trouble::internal(crate::trouble::with_cause(&error))
-}
-
-fn now() -> Result<Timestamp, Trouble> {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).ok();
-    let millis = since.and_then(|since| i64::try_from(since.as_millis()).ok());
-    millis.and_then(Timestamp::from_unix_millis).ok_or_else(|| Trouble::internal("the clock is wrong"))
 }

@@ -3,11 +3,12 @@
 use std::{
     collections::HashMap,
     future::pending,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use chancery_client::webhook::{Notification, Receiver, Rejection};
 use chancery_core::{DeletePushConfig, Event, Operations as _, PushConfig, Version};
+use chancery_engine::clock::{Clock as _, SystemClock};
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
@@ -44,6 +45,11 @@ pub(crate) async fn run(context: &Context, args: &PushListen) -> Result<(), Trou
     let token = args.token.clone().or_else(|| agent.as_ref().map(|_| format!("{}{}", Uuid::now_v7().simple(), Uuid::now_v7().simple())));
     let (receiver, checks) = receiver(context, args, token.as_deref(), agent.as_ref()).await?;
     let hook = Hook::open(&args.listen).await?;
+    if args.register.is_some() && args.public_url.is_none() && hook.address.ip().is_unspecified() {
+        return Err(
+            Trouble::usage(format!("nobody can call {}", hook.address)).hint("add --public-url URL: what the agent calls this machine by")
+        );
+    }
     let url = format!("http://{}{}", hook.address, args.path);
     let mut listener = Listener {
         context,
@@ -300,8 +306,8 @@ fn late(event: &Event) -> String {
         Event::Status(update) => update.status.timestamp,
         _ => None,
     };
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok().and_then(|now| i64::try_from(now.as_millis()).ok());
-    match at.zip(now).map(|(at, now)| now - at.unix_millis()) {
+    let now = SystemClock.now().unix_millis();
+    match at.map(|at| now - at.unix_millis()) {
         Some(millis @ 0..10_000) => format!(", {millis} ms after the change"),
         Some(millis @ 10_000..86_400_000) => format!(", {} s after the change", millis / 1_000),
         _ => String::new(),

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::{Desk, field, terminal::Terminal};
 
-const PLAIN: [(&str, &str); 1] = [("NO_COLOR", "1")];
+/// Without colors, and without a line that moves.
+const PLAIN: [(&str, &str); 2] = [("NO_COLOR", "1"), ("CI", "1")];
 
 /// A2ACLI_CHAT_001: the task that asks is answered, and the conversation is carried on.
 #[test]
@@ -192,4 +193,14 @@ fn only_a_terminal_gets_colors_and_trouble_does_not_end_it() {
     terminal.until("you>");
     terminal.say("/quit");
     assert_eq!(terminal.end().0, 0);
+}
+
+#[test]
+fn streams_are_used_unless_they_are_not_wanted() {
+    let desk = Desk::new();
+    let ran = desk.run_with("slow 300ms\n/card\n", &["chat", "--no-stream"]);
+    assert!(ran.code == 0 && ran.out.contains("Done after 300ms.") && ran.out.contains("\nStreaming: yes\n"), "{ran:?}");
+    assert_eq!(desk.calls("SendStreamingMessage"), 0);
+    desk.run_with("hi\n", &["chat"]);
+    assert_eq!(desk.calls("SendStreamingMessage"), 1);
 }

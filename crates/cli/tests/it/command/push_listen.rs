@@ -4,11 +4,11 @@ use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::TcpStream,
     process::{Child, ChildStdout, Stdio},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use aws_lc_rs::hmac;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use chancery_engine::clock::{Clock as _, SystemClock};
 use serde_json::{Value, json};
 
 use super::{Desk, ended, field};
@@ -79,6 +79,10 @@ fn a_webhook_is_registered_and_verified_and_removed() {
     assert_eq!(desk.json(&["task", "push-config", "list", &task])["configs"], json!([]));
     let ran = desk.run(&["push", "listen", "-a", &desk.at("/nopush"), "--register", &task]);
     assert!(ran.code == 1 && ran.err.contains("PushNotificationNotSupportedError"), "{ran:?}");
+    let ran = desk.run(&["push", "listen", "--register", &task, "--listen", "0.0.0.0:0"]);
+    assert!(ran.code == 2 && ran.err.contains("--public-url"), "{ran:?}");
+    let ran = desk.run(&["push", "listen", "--listen", &format!("127.0.0.1:{}", desk.port)]);
+    assert!(ran.code == 1 && ran.err.contains("A2AX_ERR_PORT"), "{ran:?}");
 }
 
 /// A2ACLI_PUSH_002: as JSON, the event as it came, also after a failure on purpose.
@@ -100,19 +104,17 @@ fn tokens_paths_and_repetitions_are_told_apart() {
     let desk = Desk::new();
     let flags = ["--token", "t0ken", "--path", "/hook", "--status", "202", "--fail-first", "1", "--count", "2"];
     let mut listener = Listener::new(&desk, &flags, &[]);
-    let token = ("x-a2a-notification-token", "t0ken");
-    let id = |id| ("webhook-id", id);
-    let steps: [(&str, &[(&str, &str)], u16, &str); 7] = [
-        ("/hook", &[token, id("1")], 503, "Failed: on purpose, 0 more will"),
-        ("/hook", &[token, id("1")], 202, "Event: 1 statusUpdate WORKING (token ok, signature not checked)"),
-        ("/hook", &[token, id("1")], 202, "Event: 1 duplicate, already seen"),
-        ("/hook", &[id("2")], 401, "Refused: the token is not that of the registration"),
-        ("/hook", &[("a2a-notification-token", "t0ke"), id("2")], 401, "Refused: the token is not that of the registration"),
-        ("/", &[token, id("2")], 404, "Refused: a delivery to /, which is not the webhook"),
-        ("/hook", &[("a2a-notification-token", "t0ken"), id("2")], 202, "Event: 2 statusUpdate WORKING (token ok, signature not checked)"),
+    let steps = [
+        ("/hook", "x-a2a-notification-token", "t0ken", "1", 503, "Failed: on purpose, 0 more will"),
+        ("/hook", "x-a2a-notification-token", "t0ken", "1", 202, "Event: 1 statusUpdate WORKING (token ok, signature not checked)"),
+        ("/hook", "x-a2a-notification-token", "t0ken", "1", 202, "Event: 1 duplicate, already seen"),
+        ("/hook", "x-other", "t0ken", "2", 401, "Refused: the token is not that of the registration"),
+        ("/hook", "a2a-notification-token", "t0ke", "2", 401, "Refused: the token is not that of the registration"),
+        ("/", "x-a2a-notification-token", "t0ken", "2", 404, "Refused: a delivery to /, which is not the webhook"),
+        ("/hook", "a2a-notification-token", "t0ken", "2", 202, "Event: 2 statusUpdate WORKING (token ok, signature not checked)"),
     ];
-    for (path, headers, status, line) in steps {
-        assert_eq!(listener.post(path, headers, &body("TASK_STATE_WORKING")), status, "{line}");
+    for (path, name, token, id, status, line) in steps {
+        assert_eq!(listener.post(path, &[(name, token), ("webhook-id", id)], &body("TASK_STATE_WORKING")), status, "{line}");
         assert_eq!(listener.line(), line);
     }
     assert_eq!(listener.end(), (0, String::new()));
@@ -134,7 +136,7 @@ fn strangers_are_refused() {
 fn a_shared_secret_verifies_or_refuses() {
     let desk = Desk::new();
     let secret = hmac::Key::new(hmac::HMAC_SHA256, b"harbor");
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs().to_string();
+    let now = SystemClock.now().unix().0.to_string();
     let text = body("TASK_STATE_COMPLETED");
     let signed = |id: &str| format!("v1,{}", BASE64_STANDARD.encode(hmac::sign(&secret, format!("{id}.{now}.{text}").as_bytes())));
     let variables = [("HOOK_SECRET", "harbor")];
