@@ -15,7 +15,7 @@ use std::{
 use chancery_core::{CancelTask, ContextId, Event, GetTask, Message, Operations as _, Part, Role, SendMessage, SendReply, Task};
 use serde_json::json;
 use tokio::{
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
     sync::mpsc,
 };
 
@@ -132,10 +132,12 @@ impl Session<'_> {
         let mut lines = lines();
         let mut warned = false;
         loop {
+            // Heard before the prompt stands there, and anew each time: what a wait heard was meant for it.
+            let mut signals = (heard(SignalKind::interrupt())?, heard(SignalKind::terminate())?);
             if let View::Talk(talk) = &mut self.view {
                 talk.prompt()?;
             }
-            let line = match next_line(&mut lines).await? {
+            let line = match next_line(&mut lines, &mut signals).await? {
                 Heard::Line(line) => line,
                 Heard::End => {
                     if let View::Talk(_) = self.view {
@@ -469,9 +471,12 @@ enum Heard {
     End,
 }
 
-async fn next_line(lines: &mut mpsc::Receiver<std::io::Result<String>>) -> Result<Heard, Trouble> {
-    let listen = |kind| signal(kind).map_err(|error| Trouble::internal(format!("signals cannot be heard: {error}")));
-    let (mut interrupt, mut terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+fn heard(kind: SignalKind) -> Result<Signal, Trouble> {
+    signal(kind).map_err(|error| Trouble::internal(format!("signals cannot be heard: {error}")))
+}
+
+async fn next_line(lines: &mut mpsc::Receiver<std::io::Result<String>>, signals: &mut (Signal, Signal)) -> Result<Heard, Trouble> {
+    let (interrupt, terminate) = signals;
     tokio::select! {
         biased;
         _ = terminate.recv() => Ok(Heard::Signal(143)),

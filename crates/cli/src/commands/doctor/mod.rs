@@ -126,11 +126,11 @@ fn target(context: &Context) -> Result<Option<Target>, Trouble> {
 /// Prints everything, and ends as good or bad.
 fn report(context: &Context, findings: &Findings) -> Result<(), Trouble> {
     let (problems, warnings) = (findings.count(Level::Problem), findings.count(Level::Warning));
-    let all: Vec<_> = findings
-        .all
-        .iter()
-        .map(|finding| json!({"level": word(finding.level).to_lowercase(), "check": finding.check, "message": finding.message, "next": finding.next}))
-        .collect();
+    let written = |finding: &Finding| {
+        let Finding { level, check, message, next } = finding;
+        json!({"level": word(*level).to_lowercase(), "check": check, "message": message, "next": next})
+    };
+    let all: Vec<_> = findings.all.iter().map(written).collect();
     let document = json!({"findings": all, "problems": problems, "warnings": warnings});
     let verdict = match (problems, warnings) {
         (0, 0) => "all is well".to_owned(),

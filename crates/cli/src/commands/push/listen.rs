@@ -11,7 +11,7 @@ use chancery_core::{DeletePushConfig, Event, Operations as _, PushConfig, Versio
 use chancery_engine::clock::{Clock as _, SystemClock};
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use uuid::Uuid;
 
 use super::hook::{Arrival, Hook};
@@ -62,6 +62,9 @@ pub(crate) async fn run(context: &Context, args: &PushListen) -> Result<(), Trou
         failing: args.fail_first,
         forward: args.forward.as_deref(),
         client: plain_client()?,
+        // Heard before anything is registered, so that whatever is will be removed.
+        interrupt: heard(SignalKind::interrupt())?,
+        terminate: heard(SignalKind::terminate())?,
         left: if args.once { Some(1) } else { args.count },
         numbers: HashMap::new(),
         count: 0,
@@ -133,6 +136,10 @@ fn plain_client() -> Result<reqwest::Client, Trouble> {
     built.map_err(|error| Trouble::internal(format!("no HTTP client can be made: {error}")))
 }
 
+fn heard(kind: SignalKind) -> Result<Signal, Trouble> {
+    signal(kind).map_err(|error| Trouble::internal(format!("signals cannot be heard: {error}")))
+}
+
 /// What is done with what arrives.
 struct Listener<'a> {
     context: &'a Context,
@@ -147,6 +154,8 @@ struct Listener<'a> {
     failing: u32,
     forward: Option<&'a str>,
     client: reqwest::Client,
+    interrupt: Signal,
+    terminate: Signal,
     /// How many events are still waited for.
     left: Option<u64>,
     /// The number of each notification, by its id.
@@ -156,8 +165,6 @@ struct Listener<'a> {
 
 impl Listener<'_> {
     async fn listen(&mut self, mut hook: Hook) -> Result<(), Trouble> {
-        let listen = |kind| signal(kind).map_err(|error| Trouble::internal(format!("signals cannot be heard: {error}")));
-        let (mut interrupt, mut terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
         let settings = &self.context.settings;
         let limit = settings.timeout.filter(|_| settings.timeout_given);
         let over = async {
@@ -169,8 +176,8 @@ impl Listener<'_> {
         let mut over = std::pin::pin!(over);
         while self.left != Some(0) {
             let arrival = tokio::select! {
-                _ = interrupt.recv() => break,
-                _ = terminate.recv() => break,
+                _ = self.interrupt.recv() => break,
+                _ = self.terminate.recv() => break,
                 () = &mut over => return Err(Trouble::timeout("the time of --timeout is over, and not everything came")),
                 arrival = hook.next() => arrival,
             };

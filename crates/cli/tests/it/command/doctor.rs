@@ -166,7 +166,8 @@ fn stubborn(status: &'static str, body: &'static str) -> u16 {
             // Whoever only connects to see whether somebody is there hears nothing.
             drop(write!(
                 stream,
-                "HTTP/1.1 {status}\r\ndate: Mon, 16 Nov 2020 04:00:00 GMT\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+                "HTTP/1.1 {status}\r\ndate: Mon, 16 Nov 2020 04:00:00 GMT\r\ncontent-type: application/json\r\n\
+                 connection: close\r\ncontent-length: {length}\r\n\r\n{body}"
             ));
         }
     });
