@@ -50,7 +50,6 @@ pub(crate) fn request(context: &Context, args: &Send) -> Result<SendMessage, Tro
 }
 
 /// A part as a flag of `chat` or `send` names it.
-#[allow(dead_code, reason = "chat adds files and data by its own commands")]
 pub(crate) fn part(context: &Context, flag: PartFlag, value: &str, max_inline: u64) -> Result<Part, Trouble> {
     Source::new(context, max_inline).part(flag, value)
 }

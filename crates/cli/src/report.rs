@@ -55,7 +55,8 @@ pub(crate) fn of(task: &Task) -> Known {
     Known { task: Some(task.id.clone()), context: Some(task.context_id.clone()), state: task.status.state }
 }
 
-fn known(reply: &SendReply) -> Known {
+/// What is known from an answer.
+pub(crate) fn known(reply: &SendReply) -> Known {
     match reply {
         SendReply::Task(task) => of(task),
         SendReply::Message(message) => Known { task: None, context: message.context_id.clone(), state: TaskState::Completed },
@@ -76,7 +77,7 @@ fn go_on(context: &Context, text: &mut Text, known: &Known, task: Option<&Task>)
 }
 
 /// To whom a task was handed over, if it was.
-fn transfer(task: &Task) -> Option<Transfer> {
+pub(crate) fn transfer(task: &Task) -> Option<Transfer> {
     Transfer::of(&task.metadata).ok().flatten()
 }
 
@@ -88,7 +89,7 @@ fn there(transfer: &Transfer) -> String {
 }
 
 /// Names an outcome that is bad or not the last; with JSON also how to go on, which the document cannot say.
-fn outcome(context: &Context, known: &Known, task: Option<&Task>) {
+pub(crate) fn outcome(context: &Context, known: &Known, task: Option<&Task>) {
     let transfer = task.and_then(transfer);
     let words = match known.state {
         _ if transfer.is_some() => "the task was handed over to another agent",

@@ -28,7 +28,7 @@ use crate::{
 /// The file that is looked for when none is named.
 const FILE: &str = "a2a.toml";
 /// The tasks in the data folder.
-const TASKS: &str = "tasks.db";
+pub(crate) const TASKS: &str = "tasks.db";
 
 /// Serve agents: those of a file, or the demo agents
 #[derive(Debug, Args)]

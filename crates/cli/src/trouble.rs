@@ -37,7 +37,6 @@ pub(crate) enum Told {
     /// The four fields, or the object that takes the place of the result.
     Fully,
     /// One line on stderr: the report on stdout says the rest.
-    #[allow(dead_code, reason = "verdict commands report on stdout")]
     OneLine,
     /// Nothing: nobody listens any more, or everything was said.
     Nothing,
@@ -147,7 +146,6 @@ impl Trouble {
     }
 
     /// The report is on stdout already.
-    #[allow(dead_code, reason = "verdict commands report on stdout")]
     #[must_use]
     pub(crate) fn reported(mut self) -> Self {
         self.told = Told::OneLine;

@@ -40,7 +40,7 @@ pub(crate) struct PushListen {
     /// The token to expect [default: a random one, when registering]
     #[arg(long, value_name = "TOKEN")]
     pub(crate) token: Option<String>,
-    /// Where the keys of signatures are
+    /// Where the keys of signatures are, a URL or a file [default: those of the agent, when registering]
     #[arg(long, value_name = "URL")]
     pub(crate) jwks: Option<String>,
     /// The variable with the secret of signatures
@@ -55,7 +55,7 @@ pub(crate) struct PushListen {
     /// Fail this many deliveries first
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) fail_first: u32,
-    /// Pass everything on to another webhook
+    /// Pass everything on to another webhook, and answer as it does
     #[arg(long, value_name = "URL")]
     pub(crate) forward: Option<String>,
     /// End after one event
@@ -166,6 +166,12 @@ pub(crate) struct Doctor {
     /// A file of `a2a serve` to look at
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+    /// What is said to the agent to see how its stream comes
+    #[arg(long, value_name = "TEXT", default_value = "ping", conflicts_with = "read_only")]
+    pub(crate) message: String,
+    /// Send no message
+    #[arg(long)]
+    pub(crate) read_only: bool,
 }
 
 /// Check an agent against the protocol

@@ -1,11 +1,15 @@
 //! The commands, a file for each.
 
 mod card_get;
+mod chat;
 mod completion;
 mod config_show;
+mod doctor;
 mod graph;
 mod help;
+mod push;
 mod send;
+mod skill;
 mod task;
 mod version;
 
@@ -25,6 +29,7 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<(), Trouble> {
         Command::Config(args::Config::Show(show)) => config_show::run(context, &show),
         Command::Completion(completion) => completion::run(context, &completion),
         Command::Help(help) => help::run(context, &help),
+        Command::Skill(skill) => skill::run(context, &skill),
         Command::Version(_) => version::run(context),
         other => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -46,12 +51,11 @@ async fn call(context: &Context, command: Command) -> Result<(), Trouble> {
         Command::Send(send) => send::run(context, &send).await,
         Command::Task(task) => task::run(context, &task).await,
         Command::Graph(graph) => graph::run(context, &graph).await,
-        Command::Chat(_) => Err(Trouble::not_built("chat")),
+        Command::Chat(chat) => chat::run(context, &chat).await,
         Command::Conformance(_) => Err(Trouble::not_built("conformance")),
-        Command::Skill(_) => Err(Trouble::not_built("skill")),
-        Command::Push(_) => Err(Trouble::not_built("push")),
+        Command::Push(push) => push::run(context, &push).await,
         Command::Bench(_) => Err(Trouble::not_built("bench")),
-        Command::Doctor(_) => Err(Trouble::not_built("doctor")),
+        Command::Doctor(doctor) => doctor::run(context, &doctor).await,
         _ => Err(Trouble::internal("this command needs no runtime")),
     }
 }

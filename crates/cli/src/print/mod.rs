@@ -10,6 +10,7 @@ mod notes;
 mod table;
 pub(crate) mod task;
 pub(crate) mod text;
+pub(crate) mod wrap;
 
 use std::{
     io::Write as _,

@@ -75,8 +75,11 @@ pub(crate) fn write(config: &PushConfig) -> Bytes {
     serde_json::to_vec(&stored).unwrap_or_default().into()
 }
 
-/// A config from its bytes.
-pub(crate) fn read(bytes: &[u8]) -> store::Result<PushConfig> {
+/// A config from the bytes that a store has of it.
+///
+/// # Errors
+/// [`store::Error::Corrupt`] when they are no config.
+pub fn read(bytes: &[u8]) -> store::Result<PushConfig> {
     let stored: StoredConfig = serde_json::from_slice(bytes).map_err(|error| store::Error::Corrupt(error.into()))?;
     let mut config = stored.config;
     config.record = stored.record;

@@ -3,14 +3,19 @@
 //! Each test has a server and a home of its own, so that nothing that one stores is seen by another.
 
 mod card;
+mod chat;
 mod coverage;
+mod doctor;
 mod errors;
 mod graph;
 mod help;
 mod output;
+mod push_listen;
 mod send;
 mod settings;
+mod skill;
 mod task;
+mod terminal;
 mod wire;
 
 use std::{
@@ -78,7 +83,11 @@ impl Desk {
         let mut command = Command::new(env!("CARGO_BIN_EXE_a2a"));
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy().into_owned();
-            if name.starts_with("A2ACLI_") || name.starts_with("XDG_") || name == "NO_COLOR" {
+            if name.starts_with("A2ACLI_")
+                || name.starts_with("XDG_")
+                || name == "NO_COLOR"
+                || name.to_ascii_uppercase().ends_with("_PROXY")
+            {
                 command.env_remove(name);
             }
         }

@@ -145,6 +145,14 @@ impl Sqlite {
         drop(close.await);
     }
 
+    /// Everybody who has tasks in this file: for whoever looks after the whole of it.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub async fn scopes(&self) -> Result<Vec<Scope>> {
+        self.readers.read(|view| view.scopes()).await
+    }
+
     async fn total(&self, total: Total) -> Result<usize> {
         Ok(match total {
             Total::Counted(total) => total,

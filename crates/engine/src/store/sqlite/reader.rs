@@ -298,6 +298,17 @@ impl View<'_> {
         Ok(tally)
     }
 
+    /// All scopes.
+    pub(super) fn scopes(&self) -> Result<Vec<Scope>> {
+        let mut statement = self.0.prepare_cached("SELECT tenant, agent, owner FROM scope ORDER BY tenant, agent, owner")?;
+        let mut rows = statement.query([])?;
+        let mut scopes = Vec::new();
+        while let Some(row) = rows.next()? {
+            scopes.push(scope_of(row, 0)?);
+        }
+        Ok(scopes)
+    }
+
     fn scope(&self, scope: &Scope) -> Result<Option<i64>> {
         let mut statement = self.0.prepare_cached("SELECT key FROM scope WHERE tenant = ?1 AND agent = ?2 AND owner = ?3")?;
         Ok(statement.query_row(params![scope.tenant, scope.agent, scope.owner], |row| row.get(0)).optional()?)

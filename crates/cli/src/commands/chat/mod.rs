@@ -1,0 +1,504 @@
+//! `a2a chat`: turn by turn, in one conversation.
+//!
+//! On a terminal the words of both sides stand below each other. Elsewhere each line of stdin is a turn, and the
+//! answers are printed as `send` prints them. The context is carried from turn to turn; the task only while it
+//! waits for somebody.
+
+mod command;
+mod talk;
+
+use std::{
+    io::{BufRead as _, IsTerminal as _},
+    time::{Duration, Instant},
+};
+
+use chancery_core::{CancelTask, ContextId, Event, GetTask, Message, Operations as _, Part, Role, SendMessage, SendReply, Task};
+use serde_json::json;
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    sync::mpsc,
+};
+
+use self::{command::Line, talk::Talk};
+use crate::{
+    args::{Chat, PartFlag},
+    connect::{self, Agent, Capability},
+    context::Context,
+    message,
+    print::{
+        Text,
+        card::{Verdict, card as print_card},
+        live::{Blank, Live, Screen},
+        task::{self as print_task, Detail},
+    },
+    reference::expanded,
+    report,
+    resume::{self, Known, quoted},
+    settings::Settings,
+    trouble::{Told, Trouble},
+    wait::{Halt, Mode, Wait},
+};
+
+/// The first pause between polls when none is said: somebody sits there.
+const POLL: Duration = Duration::from_millis(250);
+/// The largest file that goes into a message.
+const MAX_INLINE: u64 = 16 * 1_024 * 1_024;
+/// After how long it is said that the agent still works.
+const PROGRESS: Duration = Duration::from_millis(500);
+
+pub(crate) async fn run(given: &Context, args: &Chat) -> Result<(), Trouble> {
+    let (ears, mouth) = (std::io::stdin().is_terminal(), std::io::stdout().is_terminal());
+    if ears && (!mouth || given.printer.is_json()) {
+        return Err(Trouble::usage("chat needs a terminal for its output, or a pipe for its input").hint("a2a send TEXT"));
+    }
+    let context = &conversational(given)?;
+    let agent = connect::agent(context).await?;
+    let name = agent.card.as_ref().map_or("agent", |card| card.name.as_str());
+    let view = match (ears, given.printer.is_json() && !given.settings.stream) {
+        (true, _) => View::Talk(Box::new(Talk::new(context, name))),
+        (false, true) => View::Whole,
+        (false, false) => View::Live,
+    };
+    let mut session = Session {
+        context,
+        agent: &agent,
+        streams: !args.no_stream && agent.offers(Capability::Streaming),
+        view,
+        context_id: context.settings.context_id.as_deref().map(ContextId::from),
+        known: Known::default(),
+        attached: Vec::new(),
+        turns: Vec::new(),
+    };
+    let ended = session.converse().await;
+    let resumed = session.farewell();
+    ended.and(resumed)
+}
+
+/// The settings of a conversation: events as they come, short pauses, and always a wait.
+fn conversational(given: &Context) -> Result<Context, Trouble> {
+    let mut settings: Settings = given.settings.clone();
+    settings.stream = true;
+    settings.detached = false;
+    if settings.layers.raw("poll-interval").is_none() {
+        settings.poll_interval = POLL;
+    }
+    let printer = crate::print::Printer::new(&settings, given.notes.clone())?;
+    Ok(Context { settings, printer, notes: given.notes.clone() })
+}
+
+/// How answers are shown.
+enum View<'a> {
+    /// To somebody at a terminal.
+    Talk(Box<Talk<'a>>),
+    /// Event by event.
+    Live,
+    /// When they are complete.
+    Whole,
+}
+
+/// One conversation.
+struct Session<'a> {
+    context: &'a Context,
+    agent: &'a Agent,
+    streams: bool,
+    view: View<'a>,
+    context_id: Option<ContextId>,
+    /// The last task.
+    known: Known,
+    /// What goes into the next message.
+    attached: Vec<Part>,
+    turns: Vec<(Message, SendReply)>,
+}
+
+/// Whether the conversation goes on.
+#[derive(PartialEq, Eq)]
+enum Next {
+    Turn,
+    End,
+}
+
+impl Session<'_> {
+    /// Takes lines until there are no more.
+    async fn converse(&mut self) -> Result<(), Trouble> {
+        if let View::Talk(_) = self.view {
+            let client = &self.agent.client;
+            let who = self.agent.card.as_ref().map_or_else(|| client.url().to_string(), |card| format!("{} {}", card.name, card.version));
+            let words = format!("{} over {} {}. /help for commands.", who.trim_end(), client.binding(), client.version());
+            self.context.printer.write(&format!("{}\n", crate::print::text::clean(&words)))?;
+        }
+        if let Some(task) = self.context.settings.task_id.clone() {
+            self.take_up(&task).await?;
+        }
+        let mut lines = lines();
+        let mut warned = false;
+        loop {
+            // Heard before the prompt stands there, and anew each time: what a wait heard was meant for it.
+            let mut signals = (heard(SignalKind::interrupt())?, heard(SignalKind::terminate())?);
+            if let View::Talk(talk) = &mut self.view {
+                talk.prompt()?;
+            }
+            let line = match next_line(&mut lines, &mut signals).await? {
+                Heard::Line(line) => line,
+                Heard::End => {
+                    if let View::Talk(_) = self.view {
+                        self.context.printer.write("\n")?;
+                    }
+                    return Ok(());
+                }
+                // The terminal has thrown the line away.
+                Heard::Signal(130) if self.is_talk() && !warned => {
+                    warned = true;
+                    self.context.printer.write("\n")?;
+                    self.remark("Ctrl-C again, Ctrl-D or /quit ends the chat")?;
+                    continue;
+                }
+                Heard::Signal(exit) => {
+                    self.context.printer.write(if self.is_talk() { "\n" } else { "" })?;
+                    return Err(Trouble::stopped(exit));
+                }
+            };
+            warned = false;
+            match self.line(&line).await {
+                Ok(Next::Turn) => {}
+                Ok(Next::End) => return Ok(()),
+                Err(trouble) if self.is_talk() && trouble.told == Told::Nothing && trouble.exit == 130 => self.remark("stopped waiting")?,
+                // Whoever sits there can try again; a script would go on with half of what it meant.
+                Err(trouble) if self.is_talk() && trouble.told == Told::Fully => self.tell(&trouble)?,
+                Err(trouble) => return Err(trouble),
+            }
+        }
+    }
+
+    fn is_talk(&self) -> bool {
+        matches!(self.view, View::Talk(_))
+    }
+
+    /// Does what a line says.
+    async fn line(&mut self, line: &str) -> Result<Next, Trouble> {
+        match command::parse(line)? {
+            Line::Say(words) => self.say(words).await?,
+            Line::New => {
+                (self.context_id, self.known) = (None, Known::default());
+                self.remark("a new conversation")?;
+            }
+            Line::Task => self.show_task().await?,
+            Line::Cancel => self.cancel().await?,
+            Line::File(path) => self.attach(PartFlag::File, path)?,
+            Line::Data(json) => self.attach(PartFlag::Data, json)?,
+            Line::Card => match &self.agent.card {
+                Some(card) => self.context.printer.result(card, |text| print_card(text, card, &Verdict::unchecked(card, "not checked")))?,
+                None => return Err(Trouble::usage("with --endpoint there is no card")),
+            },
+            Line::Raw => match self.turns.last() {
+                Some((_, reply)) => {
+                    let json = serde_json::to_string_pretty(reply);
+                    let json = json.map_err(|error| Trouble::internal(format!("the answer is no JSON: {error}")))?;
+                    self.context.printer.write(&format!("{json}\n"))?;
+                }
+                None => return Err(Trouble::usage("there is no answer yet")),
+            },
+            Line::Save(path) => self.save(path)?,
+            Line::Help => self.context.printer.write(&command::help())?,
+            Line::Quit => return Ok(Next::End),
+        }
+        Ok(Next::Turn)
+    }
+
+    /// A turn: says something, and shows what comes back.
+    async fn say(&mut self, words: &str) -> Result<(), Trouble> {
+        let mut parts: Vec<_> = Some(words).filter(|words| !words.trim().is_empty()).map(Part::text).into_iter().collect();
+        parts.extend(self.attached.iter().cloned());
+        if parts.is_empty() {
+            return Ok(());
+        }
+        let mut message = Message::new(Role::User, parts);
+        message.context_id = self.context_id.clone();
+        message.task_id = self.known.task.clone().filter(|_| self.known.state.is_interrupted());
+        let mut request = SendMessage::new(message.clone());
+        request.metadata.extend(self.context.settings.metadata.clone());
+        let begun = Instant::now();
+        let mut wait = Wait::new(self.context, self.agent)?;
+        let sent = match &mut self.view {
+            View::Talk(talk) => {
+                let idle = talk.idle();
+                let mut sending = std::pin::pin!(send(&mut wait, self.context, self.agent, self.streams, request, &mut **talk));
+                loop {
+                    tokio::select! {
+                        biased;
+                        sent = &mut sending => break sent,
+                        () = tokio::time::sleep(PROGRESS) => if idle.get() {
+                            let seconds = begun.elapsed().as_secs();
+                            self.context.notes.progress(&format!("waiting {seconds} s (Ctrl-C leaves the task running)"));
+                        }
+                    }
+                }
+            }
+            View::Live => {
+                let mut live = Live::new(&self.context.printer);
+                let sent = send(&mut wait, self.context, self.agent, self.streams, request, &mut live).await;
+                live.close()?;
+                sent
+            }
+            View::Whole => send(&mut wait, self.context, self.agent, self.streams, request, &mut Blank).await,
+        };
+        self.context.notes.clear();
+        match sent {
+            Ok(reply) => self.answered(message, reply, begun.elapsed()),
+            Err(halt) => {
+                if wait.known.task.is_some() {
+                    self.attached.clear();
+                    self.note(wait.known.clone());
+                }
+                self.halted(&wait, halt)
+            }
+        }
+    }
+
+    /// An answer is complete.
+    fn answered(&mut self, message: Message, reply: SendReply, took: Duration) -> Result<(), Trouble> {
+        self.attached.clear();
+        let known = report::known(&reply);
+        match &mut self.view {
+            View::Talk(talk) => {
+                let state = reply.task().map(Task::state);
+                talk.end(state, known.task.as_ref(), Some(took))?;
+                if let Some(transfer) = reply.task().and_then(report::transfer) {
+                    talk.remark(&format!("handed over to {} task {}", transfer.agent_endpoint, transfer.task_id))?;
+                }
+                if let (Some(chancery_core::TaskState::AuthRequired), Some(command)) =
+                    (state, resume::command(&self.context.settings, &known))
+                {
+                    talk.remark("when that is done, say so here, or run")?;
+                    talk.command(&command)?;
+                }
+            }
+            View::Live => report::outcome(self.context, &known, reply.task()),
+            View::Whole => {
+                self.context.printer.line(&reply)?;
+                report::outcome(self.context, &known, reply.task());
+            }
+        }
+        self.note(known);
+        self.turns.push((message, reply));
+        Ok(())
+    }
+
+    /// A wait ended early: the user can go on, a script cannot.
+    fn halted(&mut self, wait: &Wait<'_>, halt: Halt) -> Result<(), Trouble> {
+        let goes_on = match (&self.known.task, self.known.state.is_terminal()) {
+            (Some(task), false) => format!("task {task} goes on: /task shows it, /cancel ends it"),
+            _ => "nothing came back".to_owned(),
+        };
+        let View::Talk(talk) = &mut self.view else { return Err(wait.halted(halt)) };
+        match halt {
+            Halt::Signal(130) => talk.remark(&format!("stopped waiting; {goes_on}")),
+            Halt::Timeout => talk.remark(&format!("the time of --timeout is over; {goes_on}")),
+            Halt::Signal(exit) => {
+                talk.remark("stopped")?;
+                Err(Trouble::stopped(exit))
+            }
+            Halt::Trouble(trouble) => Err(trouble),
+        }
+    }
+
+    /// Notes where the conversation stands.
+    fn note(&mut self, known: Known) {
+        self.context_id = known.context.clone().filter(|context| !context.is_empty()).or(self.context_id.take());
+        self.known = known;
+    }
+
+    /// Goes on with a task of an earlier conversation.
+    async fn take_up(&mut self, id: &str) -> Result<(), Trouble> {
+        let task = self.read(GetTask::new(id)).await?;
+        if let View::Talk(talk) = &mut self.view {
+            talk.task(&task)?;
+            talk.end(Some(task.state()), Some(&task.id), None)?;
+        }
+        if let Some(context) = self.context_id.as_ref().filter(|context| **context != task.context_id) {
+            let message = format!("task {id} is not in the context {context}");
+            return Err(
+                Trouble::usage(message).hint(format!("leave --context-id out, or: --context-id {}", quoted(task.context_id.as_str())))
+            );
+        }
+        self.note(report::of(&task));
+        Ok(())
+    }
+
+    async fn read(&self, get: GetTask) -> Result<Task, Trouble> {
+        let mut wait = Wait::new(self.context, self.agent)?;
+        let caller = self.agent.caller(self.context);
+        let read = wait.call(self.agent.client.get_task(&caller, get)).await.map_err(|halt| wait.halted(halt))?;
+        read.map_err(|error| self.agent.trouble(self.context, error))
+    }
+
+    async fn show_task(&mut self) -> Result<(), Trouble> {
+        let Some(task) = self.known.task.clone() else { return Err(Trouble::usage("there is no task yet")) };
+        let task = self.read(GetTask::new(task)).await?;
+        self.context.printer.result(&task, |text| print_task::task(text, &task, Detail { updated: true, ..Detail::default() }))?;
+        self.note(report::of(&task));
+        Ok(())
+    }
+
+    async fn cancel(&mut self) -> Result<(), Trouble> {
+        let Some(task) = self.known.task.clone() else { return Err(Trouble::usage("there is no task yet")) };
+        let mut wait = Wait::new(self.context, self.agent)?;
+        let caller = self.agent.caller(self.context);
+        let canceled = wait.call(self.agent.client.cancel_task(&caller, CancelTask::new(task))).await.map_err(|halt| wait.halted(halt))?;
+        let task = canceled.map_err(|error| self.agent.trouble(self.context, error))?;
+        match &mut self.view {
+            View::Talk(talk) => talk.end(Some(task.state()), Some(&task.id), None)?,
+            _ => self.context.printer.result(&task, |text| print_task::task(text, &task, Detail::default()))?,
+        }
+        self.note(report::of(&task));
+        Ok(())
+    }
+
+    fn attach(&mut self, flag: PartFlag, value: &str) -> Result<(), Trouble> {
+        if value == "-" {
+            return Err(Trouble::usage("stdin is what you type"));
+        }
+        let named = |trouble: Trouble| {
+            let message = trouble.message.trim_start_matches("--file: ").trim_start_matches("--data: ").to_owned();
+            Trouble { message, ..trouble }
+        };
+        let part = message::part(self.context, flag, value, MAX_INLINE).map_err(named)?;
+        let what = match (&part.content, part.filename.as_str()) {
+            (chancery_core::Content::Raw(bytes), name) => format!("{name} ({}, {} bytes)", part.media_type, bytes.len()),
+            (chancery_core::Content::Url(url), _) => url.clone(),
+            _ => "data".to_owned(),
+        };
+        self.attached.push(part);
+        self.remark(&format!("{what} goes out with the next message; Enter alone sends it"))
+    }
+
+    /// Writes the conversation to a file that is not there yet.
+    fn save(&self, path: &str) -> Result<(), Trouble> {
+        let file = expanded(path, self.context.settings.layers.around.home.as_deref());
+        let text = if path.ends_with(".json") {
+            let turns: Vec<_> = self.turns.iter().map(|(sent, reply)| json!({"sent": sent, "answer": reply})).collect();
+            let json = serde_json::to_string_pretty(&turns);
+            json.map_err(|error| Trouble::internal(format!("the conversation is no JSON: {error}")))?
+        } else {
+            let mut text = Text::default();
+            for (sent, reply) in &self.turns {
+                text.block("You", &sent.text());
+                sent.parts.iter().filter(|part| part.as_text().is_none()).for_each(|part| print_task::part(&mut text, part));
+                match reply {
+                    SendReply::Task(task) => print_task::task(&mut text, task, Detail::default()),
+                    SendReply::Message(message) => print_task::message(&mut text, message),
+                }
+            }
+            text.as_str().to_owned()
+        };
+        let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&file);
+        let written = made.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
+        written.map_err(|error| Trouble::usage(format!("{} cannot be written: {error}", file.display())))?;
+        let count = self.turns.len();
+        let turns = if count == 1 { "1 turn".to_owned() } else { format!("{count} turns") };
+        self.context.notes.say(&format!("Saved: {turns} in {}", file.display()));
+        Ok(())
+    }
+
+    /// Says something that is no part of the conversation.
+    fn remark(&mut self, words: &str) -> Result<(), Trouble> {
+        match &mut self.view {
+            View::Talk(talk) => talk.remark(words),
+            _ => {
+                self.context.notes.note(words);
+                Ok(())
+            }
+        }
+    }
+
+    /// Tells what went wrong to somebody who can try again.
+    fn tell(&mut self, trouble: &Trouble) -> Result<(), Trouble> {
+        if let View::Talk(talk) = &mut self.view {
+            talk.rest()?;
+        }
+        self.context.notes.error(&trouble.to_string());
+        if let Some(hint) = &trouble.hint {
+            self.context.notes.say(&format!("hint: {hint}"));
+        }
+        Ok(())
+    }
+
+    /// Leaves the command that goes on here.
+    fn farewell(&self) -> Result<(), Trouble> {
+        let Some(context) = &self.context_id else { return Ok(()) };
+        let task = self.known.task.as_ref().filter(|_| self.known.state.is_interrupted());
+        let task = task.map(|task| format!(" --task-id {}", quoted(task.as_str()))).unwrap_or_default();
+        let same = resume::same(&self.context.settings);
+        let line = format!("Resume with: a2a chat{same} --context-id {}{task}", quoted(context.as_str()));
+        if self.context.printer.is_json() {
+            self.context.notes.say(&line);
+            return Ok(());
+        }
+        self.context.printer.write(&format!("{line}\n"))
+    }
+}
+
+/// Sends a message, over a stream or by asking again and again.
+async fn send(
+    wait: &mut Wait<'_>,
+    context: &Context,
+    agent: &Agent,
+    streams: bool,
+    mut request: SendMessage,
+    screen: &mut dyn Screen,
+) -> Result<SendReply, Halt> {
+    if streams {
+        return wait.send(request, Mode::Stream, screen).await;
+    }
+    request.configuration.return_immediately = true;
+    let caller = agent.caller(context);
+    let sent = wait.call(agent.client.send_message(&caller, request)).await?;
+    match sent.map_err(|error| agent.trouble(context, error))? {
+        SendReply::Task(task) => {
+            screen.event(&Event::Task(task.clone()))?;
+            wait.poll(*task, None, screen).await.map(SendReply::from)
+        }
+        SendReply::Message(message) => {
+            screen.event(&Event::Message(message.clone()))?;
+            Ok(SendReply::Message(message))
+        }
+    }
+}
+
+/// What comes from the user.
+enum Heard {
+    Line(String),
+    Signal(u8),
+    End,
+}
+
+fn heard(kind: SignalKind) -> Result<Signal, Trouble> {
+    signal(kind).map_err(|error| Trouble::internal(format!("signals cannot be heard: {error}")))
+}
+
+async fn next_line(lines: &mut mpsc::Receiver<std::io::Result<String>>, signals: &mut (Signal, Signal)) -> Result<Heard, Trouble> {
+    let (interrupt, terminate) = signals;
+    tokio::select! {
+        biased;
+        _ = terminate.recv() => Ok(Heard::Signal(143)),
+        _ = interrupt.recv() => Ok(Heard::Signal(130)),
+        line = lines.recv() => match line {
+            Some(Ok(line)) => Ok(Heard::Line(line)),
+            Some(Err(error)) => Err(Trouble::usage(format!("stdin cannot be read: {error}"))),
+            None => Ok(Heard::End),
+        }
+    }
+}
+
+/// The lines of stdin. Reading them blocks, and a read cannot be taken back, so they have a thread, which ends with
+/// the process.
+fn lines() -> mpsc::Receiver<std::io::Result<String>> {
+    let (sender, receiver) = mpsc::channel(1);
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines() {
+            if sender.blocking_send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}

@@ -1,0 +1,206 @@
+//! `a2a chat`.
+
+use serde_json::Value;
+
+use super::{Desk, field, terminal::Terminal};
+
+/// Without colors, and without a line that moves.
+const PLAIN: [(&str, &str); 2] = [("NO_COLOR", "1"), ("CI", "1")];
+
+/// A2ACLI_CHAT_001: the task that asks is answered, and the conversation is carried on.
+#[test]
+fn a_pipe_is_a_turn_per_line() {
+    let desk = Desk::new();
+    let ran = desk.run_with("ask\nParis\nhi\n", &["chat"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let all = |label: &str| ran.out.lines().filter_map(|line| line.strip_prefix(label)).collect::<Vec<_>>();
+    let (tasks, contexts) = (all("Task ID: "), all("Context ID: "));
+    let asked = ran.out.find("INPUT_REQUIRED").unwrap();
+    assert!(ran.out[asked..].contains("Booked for Paris."), "{ran:?}");
+    let mut different = tasks.clone();
+    different.dedup();
+    assert_eq!(different.len(), 2, "the answer goes to the task that asked, the third line to a new one: {tasks:?}");
+    assert!(contexts.iter().all(|context| *context == contexts[0]), "{contexts:?}");
+    assert_eq!(field(&ran.out, "Resume with"), format!("a2a chat -a {} --context-id {}", desk.at(""), contexts[0]));
+    assert!(ran.err.contains("warning: the task waits for input"), "{ran:?}");
+}
+
+/// A2ACLI_OUT_005: off a terminal chat does not wait for anybody, and prints plain text.
+#[test]
+fn an_empty_pipe_ends_at_once() {
+    let desk = Desk::new();
+    let ran = desk.run(&["chat", "--color", "always"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{ran:?}");
+    let ran = desk.run_with("files\n", &["chat", "--color", "always"]);
+    assert!(ran.out.contains("File: tides.csv (text/csv, 22 bytes)") && !ran.out.contains('\u{1b}'), "{ran:?}");
+}
+
+/// A2ACLI_CHAT_001: a conversation is taken up where it ended.
+#[test]
+fn the_line_at_the_end_goes_on() {
+    let desk = Desk::new();
+    for agent in ["", "/nostream"] {
+        let ran = desk.run_with("ask\n", &["chat", "-a", &desk.at(agent)]);
+        let line = field(&ran.out, "Resume with").to_owned();
+        let words: Vec<_> = line.split(' ').skip(1).collect();
+        assert!(words.contains(&"--task-id"), "{line}");
+        let ran = desk.run_with("Oslo\n", &words);
+        assert!(ran.code == 0 && ran.out.contains("Booked for Oslo."), "{agent}: {ran:?}");
+        assert!(!field(&ran.out, "Resume with").contains("--task-id"), "{ran:?}");
+    }
+    let ran = desk.run_with("x\n", &["chat", "--task-id", "nope"]);
+    assert!(ran.code == 1 && ran.err.contains("TaskNotFoundError"), "{ran:?}");
+}
+
+#[test]
+fn json_is_a_line_per_turn_or_per_event() {
+    let desk = Desk::new();
+    let lines = |arguments: &[&str]| -> Vec<Value> {
+        let ran = desk.run_with("stream 2\nmessage hi\n", arguments);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(ran.err.contains("Resume with: a2a chat"), "{ran:?}");
+        ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let turns = lines(&["chat", "-o", "json"]);
+    assert_eq!(turns.len(), 2, "{turns:?}");
+    assert_eq!(turns[0]["task"]["status"]["state"], "TASK_STATE_COMPLETED");
+    assert_eq!(turns[1]["message"]["parts"][0]["text"], "hi");
+    let events = lines(&["chat", "-o", "json", "--stream"]);
+    assert!(events.len() > 4 && events.iter().any(|event| event["artifactUpdate"].is_object()), "{events:?}");
+}
+
+#[test]
+fn a_script_ends_at_the_first_trouble() {
+    let desk = Desk::new();
+    let ran = desk.run_with("hi\n/taks\nnever\n", &["chat"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.err.contains("did you mean /task?") && !ran.out.contains("never"), "{ran:?}");
+    assert!(ran.out.contains("Resume with: a2a chat"), "{ran:?}");
+    let ran = desk.run_with("slow 60s\nnever\n", &["chat", "--timeout", "1s"]);
+    assert!(ran.code == 5 && ran.err.contains("A2ACLI_ERR_TIMEOUT"), "{ran:?}");
+}
+
+#[test]
+fn parts_are_collected_for_the_next_message() {
+    let desk = Desk::new();
+    std::fs::write(desk.work("x.pdf"), "%PDF-").unwrap();
+    let ran = desk.run_with("/file x.pdf\n/data {\"a\": 1}\nparts\n//new parts\n/save talk.txt\n/save talk.json\n", &["chat"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.out.contains("  2 file application/pdf x.pdf 5 bytes\n  3 data {\"a\":1}\n"), "{ran:?}");
+    assert!(ran.out.contains("\n  /new parts\n"), "what begins with two slashes is said: {ran:?}");
+    assert!(std::fs::read_to_string(desk.work("talk.txt")).unwrap().starts_with("You:\n  parts\n"));
+    let saved: Value = serde_json::from_str(&std::fs::read_to_string(desk.work("talk.json")).unwrap()).unwrap();
+    assert_eq!(saved.as_array().unwrap().len(), 2);
+    assert_eq!(saved[0]["sent"]["parts"][1]["filename"], "x.pdf");
+    let ran = desk.run_with("/save talk.txt\n", &["chat"]);
+    assert!(ran.code == 2 && ran.err.contains("talk.txt cannot be written"), "{ran:?}");
+    let ran = desk.run_with("/card\nhi\n/raw\n/new\nask\n/cancel\n/quit\nnever\n", &["chat"]);
+    assert!(ran.code == 0 && ran.out.starts_with("Name: Demo\n") && ran.out.contains("\n  \"task\": {"), "{ran:?}");
+    assert!(ran.out.contains("State: CANCELED") && !ran.out.contains("never"), "{ran:?}");
+}
+
+/// A2ACLI_CHAT_001: every state at a terminal.
+#[test]
+fn a_terminal_shows_both_sides_and_every_state() {
+    let desk = Desk::new();
+    let mut terminal = Terminal::new(&desk, "a2a chat", &PLAIN);
+    terminal.until("Demo 0.1.0 over JSONRPC 1.0. /help for commands.\r\nyou> ");
+    for (said, answer, state) in [
+        ("hi", "demo> hi   ", "[COMPLETED "),
+        ("ask", "demo> Which city?", "[INPUT_REQUIRED task "),
+        ("Paris", "demo> Booked for Paris. ", "[COMPLETED "),
+        ("login", "demo> Please sign in, then send anything.", "[AUTH_REQUIRED task "),
+        ("done", "demo> Signed in. ", "[COMPLETED "),
+        ("fail", "demo> It failed, as you asked. ", "[FAILED "),
+        ("reject", "demo> I would rather not. ", "[REJECTED "),
+        ("message hallo", "demo> hallo ", "[message "),
+        ("unspecified 10ms", "demo> Done after 10ms.", "[COMPLETED "),
+        ("cut 2", "demo> 1\r\n  2\r\n  3", "[COMPLETED "),
+        ("files", "demo> File: tides.csv (text/csv, 22 bytes)\r\n", "[COMPLETED "),
+        ("/raw", "{\r\n  \"task\": {", "}"),
+        (
+            "港口的潮水早上六点涨，中午退；每个引水员都知道这一点，因为他们每天都在港口工作。",
+            "demo> 港口的潮水早上六点涨，中午退；每个引水员都知道这一点，因为他们每天都在港口\r\n  工作。 ",
+            "[COMPLETED ",
+        ),
+    ] {
+        terminal.say(said);
+        let shown = terminal.until(state);
+        assert!(shown.contains(answer), "{said}:\n{shown}");
+        terminal.until("you> ");
+    }
+    terminal.press("\u{4}");
+    terminal.until("Resume with: a2a chat");
+    let (code, seen) = terminal.end();
+    assert_eq!(code, 0);
+    assert!(!seen.contains('\u{1b}'), "{seen:?}");
+}
+
+#[test]
+fn ctrl_c_stops_waiting_and_not_the_task() {
+    let desk = Desk::new();
+    let mut terminal = Terminal::new(&desk, "a2a chat", &PLAIN);
+    terminal.until("you> ");
+    terminal.say("slow 60s");
+    terminal.until("Working for 60s");
+    terminal.press("\u{3}");
+    let shown = terminal.until(" goes on");
+    let task = shown.rsplit_once("task ").unwrap().1.split_whitespace().next().unwrap().to_owned();
+    assert_eq!(field(&desk.ok(&["task", "get", &task]), "State"), "WORKING");
+    terminal.until("you> ");
+    terminal.say("hi");
+    terminal.until("demo> hi");
+    terminal.until("you> ");
+    terminal.say("slow 60s");
+    terminal.until("Working for 60s");
+    terminal.press("\u{3}");
+    terminal.until("you> ");
+    terminal.say("/task");
+    terminal.until("State: WORKING");
+    terminal.until("you> ");
+    terminal.say("/cancel");
+    terminal.until("[CANCELED]");
+    terminal.until("you> ");
+    terminal.press("half a line\u{3}");
+    terminal.until("Ctrl-C again");
+    terminal.until("you> ");
+    terminal.press("\u{3}");
+    terminal.until("Resume with: a2a chat");
+    assert_eq!(terminal.end().0, 130);
+}
+
+#[test]
+fn a_terminal_that_cannot_be_written_to_is_no_chat() {
+    let desk = Desk::new();
+    let mut terminal = Terminal::new(&desk, "a2a chat >out", &[]);
+    terminal.until("Hint: a2a send");
+    let (code, seen) = terminal.end();
+    assert_eq!(code, 2, "{seen}");
+    assert_eq!(std::fs::read_to_string(desk.work("out")).unwrap(), "");
+}
+
+#[test]
+fn only_a_terminal_gets_colors_and_trouble_does_not_end_it() {
+    let desk = Desk::new();
+    let mut terminal = Terminal::new(&desk, "a2a chat", &[]);
+    terminal.until("\u{1b}[1;36myou>\u{1b}[0m ");
+    terminal.say("fail \u{16}\u{1b}[2J");
+    let shown = terminal.until("\u{1b}[31m[FAILED");
+    assert!(shown.contains("\\x1b[2J") && !shown.contains("\u{1b}[2J"), "{shown:?}");
+    terminal.until("you>");
+    terminal.say("/taks");
+    terminal.until("did you mean /task?");
+    terminal.until("you>");
+    terminal.say("/quit");
+    assert_eq!(terminal.end().0, 0);
+}
+
+#[test]
+fn streams_are_used_unless_they_are_not_wanted() {
+    let desk = Desk::new();
+    let ran = desk.run_with("slow 300ms\n/card\n", &["chat", "--no-stream"]);
+    assert!(ran.code == 0 && ran.out.contains("Done after 300ms.") && ran.out.contains("\nStreaming: yes\n"), "{ran:?}");
+    assert_eq!(desk.calls("SendStreamingMessage"), 0);
+    desk.run_with("hi\n", &["chat"]);
+    assert_eq!(desk.calls("SendStreamingMessage"), 1);
+}
