@@ -3,6 +3,7 @@
 mod card_get;
 mod completion;
 mod config_show;
+mod conformance;
 mod help;
 mod send;
 mod task;
@@ -45,7 +46,7 @@ async fn call(context: &Context, command: Command) -> Result<(), Trouble> {
         Command::Send(send) => send::run(context, &send).await,
         Command::Task(task) => task::run(context, &task).await,
         Command::Chat(_) => Err(Trouble::not_built("chat")),
-        Command::Conformance(_) => Err(Trouble::not_built("conformance")),
+        Command::Conformance(conformance) => conformance::run(context, &conformance).await,
         Command::Skill(_) => Err(Trouble::not_built("skill")),
         Command::Push(_) => Err(Trouble::not_built("push")),
         Command::Bench(_) => Err(Trouble::not_built("bench")),

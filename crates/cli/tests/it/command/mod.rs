@@ -3,6 +3,7 @@
 //! Each test has a server and a home of its own, so that nothing that one stores is seen by another.
 
 mod card;
+mod conformance;
 mod coverage;
 mod errors;
 mod help;
