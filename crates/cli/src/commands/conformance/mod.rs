@@ -2,12 +2,14 @@
 
 mod choice;
 mod cli;
+mod faulty;
 mod finding;
+mod live;
 mod report;
 
 use self::{
     choice::Choice,
-    finding::{Finding, Report, Status},
+    finding::{Finding, Level, Report, Status},
 };
 use crate::{args::Conformance, context::Context, trouble::Trouble};
 
@@ -22,7 +24,52 @@ pub(crate) async fn run(context: &Context, args: &Conformance) -> Result<(), Tro
         args.report.iter().try_for_each(|path| report::write(path, &found.report, &found.official))?;
         return told(context, args, &found.report);
     }
-    Err(Trouble::not_built("conformance of agents"))
+    if args.suite == "acts" {
+        return Err(Trouble::not_built("the suite acts").hint("a2a conformance --suite core, or tck"));
+    }
+    if args.suite == "all" {
+        context.notes.note("the suite acts is not built yet; core and tck are run");
+    }
+    if let Some(id) = &args.explain {
+        return explain(context, id);
+    }
+    let level = match args.level.as_str() {
+        "must" => Level::Must,
+        "should" => Level::Should,
+        _ => Level::May,
+    };
+    let wanted = live::Wanted {
+        suite: args.suite.clone(),
+        level,
+        choice: choice.clone(),
+        read_only: args.read_only,
+        versions: args.versions.clone(),
+        fail_on: args.fail_on.clone(),
+    };
+    if args.list {
+        return list(context, &live::listed(&wanted));
+    }
+    let report = if args.self_test { faulty::run(context, &choice).await? } else { live::run(context, &wanted).await? };
+    args.report.iter().try_for_each(|path| report::write(path, &report, &report.document()))?;
+    told(context, args, &report)
+}
+
+/// Says what a check is about.
+fn explain(context: &Context, id: &str) -> Result<(), Trouble> {
+    let Some((finding, scope)) = live::explained(id) else {
+        return Err(Trouble::usage(format!("there is no check {id}")).hint("a2a conformance --list"));
+    };
+    let document = serde_json::json!({
+        "id": finding.id, "tck": finding.tck, "level": finding.level, "clause": finding.clause, "title": finding.title, "scope": scope,
+    });
+    context.printer.result(&document, |text| {
+        text.field("Check", &finding.id);
+        text.known("TCK", &finding.tck.join(", "));
+        text.field("Level", &finding.level.to_string());
+        text.field("Clause", &format!("A2A 1.0, {}", finding.clause));
+        text.field("Rule", &finding.title);
+        text.field("Checked on", &scope);
+    })
 }
 
 /// Shows which checks there are.
@@ -39,6 +86,24 @@ fn list(context: &Context, findings: &[Finding]) -> Result<(), Trouble> {
     })
 }
 
+/// What was not tested, a line for each reason in a family of rules.
+fn untested(findings: &[Finding]) -> Vec<(String, &str)> {
+    let mut groups: Vec<(&str, &str, Vec<&Finding>)> = Vec::new();
+    for finding in findings.iter().filter(|finding| finding.status == Status::NotTested) {
+        let family = finding.id.rsplit_once(['-', '_']).map_or(finding.id.as_str(), |(family, _)| family);
+        match groups.iter_mut().find(|group| group.0 == family && group.1 == finding.note) {
+            Some(group) => group.2.push(finding),
+            None => groups.push((family, &finding.note, vec![finding])),
+        }
+    }
+    let named = |family: &str, group: &[&Finding]| match group {
+        [only] => only.heading(),
+        _ if group.iter().all(|one| one.id == group[0].id) => format!("{} ({})", group[0].id, group.len()),
+        _ => format!("{}* ({})", &group[0].id[..=family.len()], group.len()),
+    };
+    groups.into_iter().map(|(family, note, group)| (named(family, &group), note)).collect()
+}
+
 /// Shows what was found, and ends badly if it is bad.
 fn told(context: &Context, args: &Conformance, report: &Report) -> Result<(), Trouble> {
     context.printer.result(&report.document(), |text| {
@@ -46,10 +111,11 @@ fn told(context: &Context, args: &Conformance, report: &Report) -> Result<(), Tr
         if !report.interfaces.is_empty() {
             text.field("Interfaces", &report.interfaces.join(", "));
         }
-        for status in [Status::Failed, Status::NotTested] {
-            for finding in report.findings.iter().filter(|finding| finding.status == status) {
-                text.field(finding.word(), &format!("{}: {}", finding.heading(), finding.note));
-            }
+        for finding in report.findings.iter().filter(|finding| finding.status == Status::Failed) {
+            text.field(finding.word(), &format!("{}: {}", finding.heading(), finding.note));
+        }
+        for (which, note) in untested(&report.findings) {
+            text.field("Not tested", &format!("{which}: {note}"));
         }
         text.field("Result", &report.result());
         text.field("Verdict", &report.verdict.0);

@@ -14,10 +14,11 @@ use std::{
     time::Instant,
 };
 
+pub(super) use self::trial::Desk;
 use self::{
     official::Outcome,
     table::{ROWS, Row},
-    trial::{Checked, Desk, Miss},
+    trial::{Checked, Miss},
 };
 use super::{
     choice::Choice,

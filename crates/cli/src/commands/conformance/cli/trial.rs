@@ -40,7 +40,7 @@ macro_rules! demand {
 pub(super) use demand;
 
 /// The server and the folder of a run; both are gone with it.
-pub(super) struct Desk {
+pub(in super::super) struct Desk {
     server: Child,
     port: u16,
     root: PathBuf,
@@ -49,7 +49,7 @@ pub(super) struct Desk {
 
 impl Desk {
     /// Starts a demo server on a free port, with its data in a folder of its own.
-    pub(super) fn open() -> Result<Self, Trouble> {
+    pub(in super::super) fn open() -> Result<Self, Trouble> {
         let failed = |what: &str, error: &dyn std::fmt::Display| Trouble::internal(format!("{what}: {error}"));
         let program = std::env::current_exe().map_err(|error| failed("this program cannot be found", &error))?;
         let root = std::env::temp_dir().join(format!("a2a-conformance-{}", uuid::Uuid::now_v7()));
@@ -67,6 +67,11 @@ impl Desk {
         let port = ready["listen"].as_str().and_then(|listen| listen.rsplit_once(':')).and_then(|(_, port)| port.parse().ok());
         desk.port = port.ok_or_else(|| Trouble::internal(format!("the demo server names no port: {line}")))?;
         Ok(desk)
+    }
+
+    /// Where the server listens.
+    pub(in super::super) fn port(&self) -> u16 {
+        self.port
     }
 
     /// The place of one check: a home that nobody else writes to.
