@@ -1,5 +1,6 @@
 //! The commands, a file for each.
 
+mod bench;
 mod card_get;
 mod completion;
 mod config_show;
@@ -26,6 +27,12 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<(), Trouble> {
         Command::Completion(completion) => completion::run(context, &completion),
         Command::Help(help) => help::run(context, &help),
         Command::Version(_) => version::run(context),
+        Command::Bench(bench) => {
+            // One thread could be slower than the server that it measures.
+            let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+            let runtime = runtime.map_err(|error| Trouble::internal(format!("no runtime can be started: {error}")))?;
+            runtime.block_on(bench::run(context, &bench))
+        }
         other => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.map_err(|error| Trouble::internal(format!("no runtime can be started: {error}")))?;
@@ -49,7 +56,6 @@ async fn call(context: &Context, command: Command) -> Result<(), Trouble> {
         Command::Conformance(conformance) => conformance::run(context, &conformance).await,
         Command::Skill(_) => Err(Trouble::not_built("skill")),
         Command::Push(_) => Err(Trouble::not_built("push")),
-        Command::Bench(_) => Err(Trouble::not_built("bench")),
         Command::Doctor(_) => Err(Trouble::not_built("doctor")),
         _ => Err(Trouble::internal("this command needs no runtime")),
     }
