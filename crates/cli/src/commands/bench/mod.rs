@@ -116,6 +116,10 @@ pub(crate) async fn run(context: &Context, args: &Bench) -> Result<(), Trouble> 
         let stages = vec![Stage { ends: args.warmup, users: course.stages.first().map_or(1, |stage| stage.users) }];
         run_course(context, &load, &Course { stages, calls: None, rate: course.rate }, None).await;
     }
+    // Only what is measured counts.
+    if let Some(process) = &mut process {
+        *process = Process::watch(process.pid)?;
+    }
     let figures = run_course(context, &load, &course, process.as_mut()).await;
     let judged: Vec<_> = thresholds.iter().map(|threshold| (threshold, threshold.holds(&figures))).collect();
     let document = document(args, &agent.client, &course, &figures, process.as_ref(), &judged);

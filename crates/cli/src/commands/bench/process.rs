@@ -12,6 +12,7 @@ pub(super) const PAUSE: Duration = Duration::from_millis(100);
 pub(super) struct Process {
     pub(super) pid: u32,
     begun: Instant,
+    seen: Instant,
     ticks: u64,
     now: u64,
     /// Kibibytes at the beginning, at most, and now.
@@ -23,7 +24,8 @@ impl Process {
     pub(super) fn watch(pid: u32) -> Result<Self, Trouble> {
         let seen = memory(pid).zip(ticks(pid));
         let (memory, ticks) = seen.ok_or_else(|| Trouble::usage(format!("--pid {pid}: there is no such process to look at")))?;
-        Ok(Self { pid, begun: Instant::now(), ticks, now: ticks, memory: (memory, memory, memory) })
+        let now = Instant::now();
+        Ok(Self { pid, begun: now, seen: now, ticks, now: ticks, memory: (memory, memory, memory) })
     }
 
     /// Looks again; a process that has ended stays as it was.
@@ -32,13 +34,15 @@ impl Process {
             self.memory.1 = self.memory.1.max(memory);
             self.memory.2 = memory;
         }
-        self.now = ticks(self.pid).unwrap_or(self.now);
+        if let Some(ticks) = ticks(self.pid) {
+            (self.now, self.seen) = (ticks, Instant::now());
+        }
     }
 
     /// The share of one processor that it used, in percent.
     pub(super) fn load(&self) -> f64 {
         let seconds = (self.now - self.ticks) as f64 / rustix::param::clock_ticks_per_second() as f64;
-        seconds * 100.0 / self.begun.elapsed().as_secs_f64().max(0.001)
+        seconds * 100.0 / (self.seen - self.begun).as_secs_f64().max(0.001)
     }
 }
 
