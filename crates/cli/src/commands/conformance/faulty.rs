@@ -153,7 +153,7 @@ fn members(value: &mut Value) -> Option<&mut serde_json::Map<String, Value>> {
 /// Runs the checks against every fault; one that is not found is a failure.
 pub(super) async fn run(context: &Context, choice: &Choice) -> Result<Report, Trouble> {
     let begun = std::time::Instant::now();
-    let desk = Desk::open()?;
+    let desk = Desk::open(&Arc::default())?;
     let mut findings = Vec::new();
     for fault in FAULTS.iter().filter(|fault| choice.takes(fault.rule)) {
         context.notes.progress(fault.name);

@@ -7,6 +7,13 @@ mod finding;
 mod live;
 mod report;
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use tokio::signal::unix::{SignalKind, signal};
+
 use self::{
     choice::Choice,
     finding::{Finding, Level, Report, Status},
@@ -20,7 +27,7 @@ pub(crate) async fn run(context: &Context, args: &Conformance) -> Result<(), Tro
         if args.list {
             return list(context, &cli::listed());
         }
-        let found = cli::run(context, &choice)?;
+        let found = checked_aside(context, choice).await?;
         args.report.iter().try_for_each(|path| report::write(path, &found.report, &found.official))?;
         return told(context, args, &found.report);
     }
@@ -49,9 +56,41 @@ pub(crate) async fn run(context: &Context, args: &Conformance) -> Result<(), Tro
     if args.list {
         return list(context, &live::listed(&wanted));
     }
-    let report = if args.self_test { faulty::run(context, &choice).await? } else { live::run(context, &wanted).await? };
+    let checking = async { if args.self_test { faulty::run(context, &choice).await } else { live::run(context, &wanted).await } };
+    let report = tokio::select! {
+        report = checking => report?,
+        code = stopped() => return Err(Trouble::stopped(code)),
+    };
     args.report.iter().try_for_each(|path| report::write(path, &report, &report.document()))?;
     told(context, args, &report)
+}
+
+/// Checks this program on threads of their own, and ends them when the user wants that.
+async fn checked_aside(context: &Context, choice: Choice) -> Result<cli::Found, Trouble> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (notes, asked) = (context.notes.clone(), stop.clone());
+    let mut running = tokio::task::spawn_blocking(move || cli::run(&notes, &choice, &asked));
+    let ended = tokio::select! {
+        ended = &mut running => ended,
+        code = stopped() => {
+            stop.store(true, Ordering::Relaxed);
+            // The server and the folder of the run go with it.
+            drop(running.await);
+            return Err(Trouble::stopped(code));
+        }
+    };
+    ended.map_err(|error| Trouble::internal(format!("the checks broke off: {error}")))?
+}
+
+/// Waits for Ctrl-C or a request to end, and gives the exit code of it.
+async fn stopped() -> u8 {
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => 130,
+        _ = terminate.recv() => 143,
+    }
 }
 
 /// Says what a check is about.

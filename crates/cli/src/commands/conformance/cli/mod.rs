@@ -8,8 +8,8 @@ mod trial;
 use std::{
     collections::BTreeSet,
     sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Instant,
 };
@@ -24,7 +24,7 @@ use super::{
     choice::Choice,
     finding::{Finding, Level, Report, Status},
 };
-use crate::{context::Context, trouble::Trouble};
+use crate::{print::Notes, trouble::Trouble};
 
 /// How many checks run at a time. Most of their time they wait.
 const WORKERS: usize = 6;
@@ -40,10 +40,10 @@ pub(super) fn listed() -> Vec<Finding> {
     ROWS.iter().map(|row| finding(row, Outcome { status: "not_measured", note: String::new(), evidence: Vec::new() })).collect()
 }
 
-/// Runs every requirement that is chosen; the others are not measured.
-pub(super) fn run(context: &Context, choice: &Choice) -> Result<Found, Trouble> {
+/// Runs every requirement that is chosen; the others are not measured. Once `stop` is set, nothing more is begun.
+pub(super) fn run(notes: &Notes, choice: &Choice, stop: &Arc<AtomicBool>) -> Result<Found, Trouble> {
     let begun = Instant::now();
-    let desk = Desk::open()?;
+    let desk = Desk::open(stop)?;
     let next = AtomicUsize::new(0);
     let outcomes = Mutex::new(vec![None; ROWS.len()]);
     let codes = Mutex::new(BTreeSet::new());
@@ -51,11 +51,11 @@ pub(super) fn run(context: &Context, choice: &Choice) -> Result<Found, Trouble> 
         for _ in 0..WORKERS {
             scope.spawn(|| {
                 while let Some((at, row)) = ROWS.get(next.fetch_add(1, Ordering::Relaxed)).map(|row| (position(row), row)) {
-                    let outcome = match choice.takes(row.id) {
+                    let outcome = match choice.takes(row.id) && !stop.load(Ordering::Relaxed) {
                         true => one(&desk, row.id, &codes, row.check),
                         false => Outcome { status: "not_measured", note: "it was not asked for".to_owned(), evidence: Vec::new() },
                     };
-                    context.notes.debug(&format!("{} {}", row.id, outcome.status));
+                    notes.debug(&format!("{} {}", row.id, outcome.status));
                     outcomes.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(outcome);
                 }
             });

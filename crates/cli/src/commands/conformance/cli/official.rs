@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use chancery_core::Timestamp;
+use chancery_engine::clock::{Clock as _, SystemClock};
 use serde_json::{Map, Value, json};
 
 use super::table::Row;
@@ -67,7 +67,7 @@ pub(super) fn document(
             "tool_version": env!("CARGO_PKG_VERSION"),
             "commit": env!("A2A_COMMIT"),
             "target": env!("A2A_TARGET"),
-            "date": now(),
+            "date": SystemClock.now().to_string(),
             "seconds": (took.as_secs_f64() * 10.0).round() / 10.0,
             "method": "a2a conformance --cli: the program is run as a child process against its own demo server",
         },
@@ -81,13 +81,6 @@ pub(super) fn document(
             "by": format!("a2a {}", env!("CARGO_PKG_VERSION")),
         },
     })
-}
-
-/// The time, to the millisecond.
-fn now() -> String {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    let now = i64::try_from(since.as_millis()).ok().and_then(Timestamp::from_unix_millis);
-    now.map(|now| now.to_string()).unwrap_or_default()
 }
 
 fn summary(rows: &[(&Row, Outcome)], claimed: u8) -> Value {

@@ -7,6 +7,10 @@ use std::{
     net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread::JoinHandle,
     time::{Duration, Instant},
 };
@@ -45,11 +49,13 @@ pub(in super::super) struct Desk {
     port: u16,
     root: PathBuf,
     program: PathBuf,
+    /// Whether the user wants it to end.
+    stop: Arc<AtomicBool>,
 }
 
 impl Desk {
     /// Starts a demo server on a free port, with its data in a folder of its own.
-    pub(in super::super) fn open() -> Result<Self, Trouble> {
+    pub(in super::super) fn open(stop: &Arc<AtomicBool>) -> Result<Self, Trouble> {
         let failed = |what: &str, error: &dyn std::fmt::Display| Trouble::internal(format!("{what}: {error}"));
         let program = std::env::current_exe().map_err(|error| failed("this program cannot be found", &error))?;
         let root = std::env::temp_dir().join(format!("a2a-conformance-{}", uuid::Uuid::now_v7()));
@@ -57,8 +63,13 @@ impl Desk {
         let mut command = quiet(&program, &root.join("server"));
         command.args(["demo-server", "--port", "0", "-o", "json", "--log-level", "error", "--data"]).arg(root.join("server/data"));
         let server = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-        let mut desk =
-            Self { server: server.map_err(|error| failed("the demo server cannot be started", &error))?, port: 0, root, program };
+        let mut desk = Self {
+            server: server.map_err(|error| failed("the demo server cannot be started", &error))?,
+            port: 0,
+            root,
+            program,
+            stop: stop.clone(),
+        };
         let mut line = String::new();
         if let Some(out) = desk.server.stdout.take() {
             BufReader::new(out).read_line(&mut line).map_err(|error| failed("the demo server says nothing", &error))?;
@@ -245,7 +256,9 @@ impl Trial<'_> {
         let status = loop {
             match child.try_wait() {
                 Ok(Some(status)) => break status,
-                Ok(None) if begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(2)),
+                Ok(None) if begun.elapsed() < PATIENCE && !self.desk.stop.load(Ordering::Relaxed) => {
+                    std::thread::sleep(Duration::from_millis(2))
+                }
                 _ => {
                     drop(child.kill());
                     drop(child.wait());
