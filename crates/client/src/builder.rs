@@ -100,6 +100,10 @@ pub struct Builder {
 }
 
 impl Builder {
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// Uses only these bindings, and prefers the earlier ones. When not said, the agent's order counts.
     pub fn bindings(mut self, bindings: impl IntoIterator<Item = Binding>) -> Self {
         self.settings.bindings = bindings.into_iter().collect();
@@ -316,7 +320,7 @@ impl Builder {
     /// # Errors
     /// When the version has no such binding, or the URL cannot be used.
     pub fn over(&self, binding: Binding, version: Version, url: impl Into<String>) -> Result<Client> {
-        let route = Route { version, binding, url: url.into(), tenant: String::new(), choice: None, place: 0 };
+        let route = Route { version, binding, url: url.into(), tenant: String::new(), choice: None, place: 0, declared: false };
         Client::with_route(self.settings.clone(), route)
     }
 }

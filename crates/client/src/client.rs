@@ -79,6 +79,8 @@ pub(crate) struct Route {
     pub(crate) choice: Option<Choice>,
     /// Its place among the interfaces of the card, counted from 1; 0 without a card.
     pub(crate) place: usize,
+    /// Whether a card says all this.
+    pub(crate) declared: bool,
 }
 
 /// The way that is used.
@@ -266,13 +268,11 @@ impl Client {
                 Err(failed) => failed,
             };
             tracing::debug!(op = operation.name(), error = %failed.error, reached = ?failed.reached, attempt, "attempt failed");
-            if is_said_here(&failed.error) {
-                return Err(failed.error);
-            }
             if self.turn_to_another(&peer, &failed) {
                 continue;
             }
-            if !std::mem::replace(&mut renewed, true) && Box::pin(peer.renewed(self.settings(), &failed)).await? {
+            if !renewed && Box::pin(peer.renewed(self.settings(), &failed)).await? {
+                renewed = true;
                 self.settings().eye.notice(|| Notice::Renewed);
                 continue;
             }
@@ -310,7 +310,7 @@ impl Client {
                     ..peer.route.clone()
                 })
             }
-            Reached::Silence | Reached::Busy => None,
+            Reached::Silence | Reached::Busy | Reached::Here => None,
         };
         let other = route.and_then(|route| Peer::new(&self.0.http, self.settings(), route, peer.keyed).ok());
         let Some(mut other) = other else { return false };
@@ -323,11 +323,6 @@ impl Client {
         state.peer = Arc::new(other);
         true
     }
-}
-
-/// Whether the client itself said it, before anything was sent: no other way and no repetition helps.
-fn is_said_here(error: &Error) -> bool {
-    Trouble::of(error).is_some_and(|trouble| matches!(trouble.kind(), TroubleKind::DryRun | TroubleKind::CredentialsMissing))
 }
 
 fn nothing_spoken(card: &Card) -> Error {
@@ -360,7 +355,7 @@ impl Route {
         let place = interfaces.iter().position(|one| is_it(one) && version(one)).or_else(|| interfaces.iter().position(is_it));
         let tenant = choice.tenant.clone();
         let place = place.map_or(0, |place| place + 1);
-        Self { version: choice.version, binding: choice.binding, url, tenant, choice: Some(choice), place }
+        Self { version: choice.version, binding: choice.binding, url, tenant, choice: Some(choice), place, declared: true }
     }
 }
 
@@ -445,10 +440,10 @@ impl Peer {
 
     async fn attempt(&self, call: &Call, settings: &Settings) -> Result<Answered, Failed> {
         let request = call.request_for(&self.route);
-        let Attached { headers, query, placed } = self.attached(settings).await?;
+        let Attached { headers, query, placed } = self.attached(settings).await.map_err(Failed::here)?;
         let mut head = Head {
             call: Some((request.operation(), self.route.version, self.route.binding)),
-            headers: call.headers_for(&self.route, settings)?,
+            headers: call.headers_for(&self.route, settings).map_err(Failed::here)?,
             query,
             placed,
             dry: settings.dry_run,
@@ -488,9 +483,10 @@ impl Call {
     /// The request as it goes to this interface.
     fn request_for(&self, route: &Route) -> Request {
         let mut request = self.request.clone();
-        // What the card wants in every request, else what the caller wants in this one.
+        // V10-SEL-004: exactly what the card says, also when it says nothing. Without a card it is the caller's to say.
         let tenants = [route.tenant.as_str(), request.tenant(), self.caller.tenant.as_str()];
-        let tenant = tenants.into_iter().find(|tenant| !tenant.is_empty()).unwrap_or_default().to_owned();
+        let known = if route.declared { &tenants[..1] } else { &tenants };
+        let tenant = known.iter().find(|tenant| !tenant.is_empty()).copied().unwrap_or_default().to_owned();
         request.set_tenant(tenant);
         if let (Version::V0_1, Request::SendMessage(send) | Request::StreamMessage(send)) = (route.version, &mut request) {
             self.name_task(send);

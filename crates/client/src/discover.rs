@@ -275,7 +275,7 @@ impl Place {
 }
 
 /// The URL of a reference, which may leave out its scheme: then it is `http` on this machine, else `https`.
-fn parse(reference: &str) -> Result<Url> {
+pub(crate) fn parse(reference: &str) -> Result<Url> {
     let wrong = |what| Error::invalid_param("url", what);
     let full = if reference.contains("://") { reference.to_owned() } else { format!("https://{reference}") };
     let mut url = Url::parse(&full).map_err(|_| wrong("must be an http or https URL"))?;

@@ -17,6 +17,8 @@ pub(crate) enum Reached {
     Busy,
     /// The peer answered; asking again gives the same.
     Answer,
+    /// Nothing was sent: we said it ourselves.
+    Here,
 }
 
 /// An attempt that failed.
@@ -65,6 +67,11 @@ impl Failed {
         Self { error: too_late(), reached: Reached::Silence, retry_after: None }
     }
 
+    /// Nothing was sent, for a reason of our own.
+    pub(crate) fn here(error: Error) -> Self {
+        Self { error, reached: Reached::Here, retry_after: None }
+    }
+
     /// The answer is not what the protocol prescribes.
     pub(crate) fn garbage(what: impl Into<String>) -> Self {
         Error::new(ErrorKind::InvalidAgentResponse, what).into()
@@ -92,9 +99,10 @@ pub(crate) fn too_late() -> Error {
 fn is_tls(error: &(dyn StdError + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {
-        // An I/O error hides what it wraps from the chain of sources.
+        // An I/O error hides what it wraps from the chain of sources, and HTTP/2 keeps no more of it than its words.
         let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        if error.is::<rustls::Error>() || wrapped.is_some_and(|error| error.is::<rustls::Error>()) {
+        let is_alert = |error: &(dyn StdError + Send + Sync)| error.to_string().starts_with("received fatal alert");
+        if error.is::<rustls::Error>() || wrapped.is_some_and(|error| error.is::<rustls::Error>() || is_alert(error)) {
             return true;
         }
         cause = error.source();

@@ -1,6 +1,6 @@
 //! HTTP as both JSON bindings use it: one pool of connections, answers of a bounded size.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
 use chancery_core::{Binding, Error, ErrorKind, Operation, Secret, Version};
@@ -13,6 +13,7 @@ use url::Url;
 
 use crate::{
     builder::Settings,
+    clock,
     failure::Failed,
     observer::{Eye, Placement, Wire, WireRequest, WireResponse},
     trouble::{Trouble, TroubleKind},
@@ -97,7 +98,7 @@ impl Http {
 
 /// The request was shown, and that is all.
 pub(crate) fn dry_run() -> Failed {
-    Error::new(ErrorKind::Unavailable, "nothing was sent, as wanted").caused_by(Trouble::new(TroubleKind::DryRun)).into()
+    Failed::here(Error::new(ErrorKind::Unavailable, "nothing was sent, as wanted").caused_by(Trouble::new(TroubleKind::DryRun)))
 }
 
 fn no_url(source: impl Into<chancery_core::BoxError>) -> Failed {
@@ -135,9 +136,9 @@ impl Exchange {
         self.response.headers().get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// When the peer wants to be asked again, if it gave a number of seconds.
+    /// After how long the peer wants to be asked again, if it said so.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
-        self.header(RETRY_AFTER.as_str()).and_then(|text| text.trim().parse().ok()).map(Duration::from_secs)
+        self.header(RETRY_AFTER.as_str()).and_then(|text| retry_after(text, clock::now()))
     }
 
     /// Shows the answer to whoever looks.
@@ -164,6 +165,16 @@ impl Exchange {
         self.show(&body);
         Ok(body.freeze())
     }
+}
+
+/// How long `Retry-After` asks to wait: a number of seconds, or a date.
+pub(crate) fn retry_after(text: &str, now: SystemTime) -> Option<Duration> {
+    let text = text.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let at = httpdate::parse_http_date(text).ok()?;
+    Some(at.duration_since(now).unwrap_or_default())
 }
 
 /// Says how an error that came with an HTTP status is to be taken: some versions have no words for
@@ -193,4 +204,25 @@ pub(crate) fn bare_status(status: u16, error: Error, retry_after: Option<Duratio
         return failed;
     }
     failed.error.caused_by(Trouble::new(TroubleKind::Status).with_status(status)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date() {
+        let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:07 GMT").unwrap();
+        for (text, seconds) in [
+            ("0", Some(0)),
+            (" 7 ", Some(7)),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", Some(30)),
+            ("Sat, 05 Nov 1994 08:49:37 GMT", Some(0)),
+            ("soon", None),
+            ("-1", None),
+            ("", None),
+        ] {
+            assert_eq!(retry_after(text, now), seconds.map(Duration::from_secs), "{text:?}");
+        }
+    }
 }

@@ -48,6 +48,7 @@
 
 mod builder;
 mod client;
+mod clock;
 mod credentials;
 mod discover;
 mod failure;
@@ -67,6 +68,7 @@ mod trouble;
 mod tunnel;
 mod unfold;
 mod watch;
+pub mod webhook;
 
 pub use builder::Builder;
 pub use client::Client;
@@ -75,3 +77,7 @@ pub use discover::CardText;
 pub use observer::{Chosen, Notice, Observer, Placement, Wire, WireEvent, WireRequest, WireResponse};
 pub use reply::{Events, Reply, Update};
 pub use trouble::{Trouble, TroubleKind};
+
+#[doc = include_str!("../../../docs/guide/client.md")]
+#[cfg(doctest)]
+struct Guide;

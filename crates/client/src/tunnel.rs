@@ -31,11 +31,16 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
+    /// Through the proxies that the environment names.
     pub(crate) fn new() -> Self {
+        Self::through(Matcher::from_env())
+    }
+
+    fn through(proxies: Matcher) -> Self {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
-        Self { tcp, proxies: Arc::new(Matcher::from_env()) }
+        Self { tcp, proxies: Arc::new(proxies) }
     }
 }
 
@@ -75,4 +80,66 @@ fn with_port(target: Uri) -> Result<Uri, BoxError> {
     }
     let host = target.host().unwrap_or_default();
     Ok(Uri::try_from(format!("http://{host}:80"))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{
+        io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+        net::TcpListener,
+    };
+
+    use super::*;
+
+    /// A proxy that answers one request for a tunnel, says what it was asked, and repeats what comes through the tunnel.
+    async fn proxy(answer: &'static str) -> (String, tokio::task::JoinHandle<Vec<String>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = listener.local_addr().unwrap().to_string();
+        let asked = tokio::spawn(async move {
+            let (peer, _) = listener.accept().await.unwrap();
+            let mut peer = BufReader::new(peer);
+            let mut lines = Vec::new();
+            loop {
+                let mut line = String::new();
+                peer.read_line(&mut line).await.unwrap();
+                if line.trim().is_empty() {
+                    break;
+                }
+                lines.push(line.trim().to_owned());
+            }
+            peer.write_all(answer.as_bytes()).await.unwrap();
+            let mut words = [0; 5];
+            if peer.read_exact(&mut words).await.is_ok() {
+                peer.write_all(&words).await.unwrap();
+            }
+            lines
+        });
+        (at, asked)
+    }
+
+    #[tokio::test]
+    async fn a_proxy_is_asked_for_a_tunnel() {
+        for (target, expected) in [("https://agent.example", "agent.example:443"), ("http://agent.example", "agent.example:80")] {
+            let (at, asked) = proxy("HTTP/1.1 200 OK\r\n\r\n").await;
+            let mut connector = Connector::through(Matcher::builder().all(format!("http://ada:secret@{at}")).no("other.example").build());
+            let mut there = connector.call(target.parse().unwrap()).await.unwrap().into_inner();
+            there.write_all(b"hello").await.unwrap();
+            let mut words = String::new();
+            there.read_to_string(&mut words).await.unwrap();
+            let asked = asked.await.unwrap();
+            assert_eq!((asked[0].as_str(), words.as_str()), (format!("CONNECT {expected} HTTP/1.1").as_str(), "hello"));
+            assert!(asked.contains(&"Proxy-Authorization: Basic YWRhOnNlY3JldA==".to_owned()), "{asked:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_proxy_that_refuses_is_an_error_and_an_exempt_host_is_reached_directly() {
+        let (at, _asked) = proxy("HTTP/1.1 403 Forbidden\r\n\r\n").await;
+        let mut connector = Connector::through(Matcher::builder().all(format!("http://{at}")).no("127.0.0.1").build());
+        assert!(connector.call("https://agent.example".parse().unwrap()).await.is_err());
+        let direct = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        connector.call(format!("http://{}", direct.local_addr().unwrap()).parse().unwrap()).await.unwrap();
+        let mut socks = Connector::through(Matcher::builder().all("socks5://127.0.0.1:9").build());
+        assert!(socks.call("https://agent.example".parse().unwrap()).await.is_err());
+    }
 }

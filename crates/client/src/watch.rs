@@ -173,6 +173,11 @@ impl Watch {
                 self.stage = Stage::Over;
                 Ok(())
             }
+            // Some say only on the stream that there is nothing to subscribe to.
+            Err(failed) if joint != Joint::Smooth && self.task.is_some() && cannot_subscribe(&failed.error) => {
+                self.turn_to_polling(false, || chain(&failed.error));
+                Ok(())
+            }
             Err(failed) if failed.reached == Reached::Answer && !failure::is_transient(&failed.error) => Err(failed.error),
             Err(failed) => self.heal(failed).await,
         }

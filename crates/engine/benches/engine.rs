@@ -23,6 +23,10 @@ use tokio::{
     task::JoinSet,
 };
 
+/// The allocator of the binary `a2a`.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const CALLERS: u64 = 64;
 /// How long each throughput is measured, and how often.
 const SPAN: Duration = Duration::from_secs(4);

@@ -641,6 +641,11 @@ impl Driver {
                 drop(answer.send(Ok(())));
             }
         }
+        if state.is_interrupted() {
+            // A client may take long to answer; there may be many such tasks.
+            self.waiting.shrink_to_fit();
+            self.heard = Vec::new();
+        }
         finished
     }
 

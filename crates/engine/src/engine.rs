@@ -1,12 +1,12 @@
 //! The engine: agents, a store, and the operations over both.
 
 use std::{
-    collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak, atomic::Ordering},
     time::Duration,
 };
 
 use chancery_core::{BoxError, Caller, Card, Error, ErrorKind, Operations, Result, TaskId, Timestamp};
+use foldhash::HashMap;
 use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
@@ -376,7 +376,7 @@ impl Builder {
             post: self.sender.map(|sender| Post::new(sender, self.schedule)),
             keys: Keys::default(),
             finished: Finished::default(),
-            live: Mutex::new(HashMap::new()),
+            live: Mutex::default(),
             orphans: Mutex::new(Vec::new()),
             this: this.clone(),
         });

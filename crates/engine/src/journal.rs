@@ -194,10 +194,7 @@ impl Journal {
         let entries = std::mem::take(&mut self.pending);
         let expected = self.committed;
         let head = Head::new(self.live.id.clone(), self.context.clone(), self.state, self.updated, self.seq);
-        let read = self.live.is_read();
-        let mut texts = Vec::with_capacity(if read { entries.len() } else { 0 });
-        let payload = log::write_entries(&entries, |text| texts.extend(read.then_some(text)));
-        let texts = texts.into_iter().map(|text| payload.slice(text)).collect();
+        let (payload, texts) = log::write_entries(&entries, &self.live.id, &self.context, self.live.is_read());
         let mut commit = Commit::new(head, expected, Row::new(expected.next(), self.seq, payload));
         commit.lease = attempt.map(|attempt| {
             let until = clock::after(self.engine.now(), self.engine.setup().options.lease);

@@ -2,19 +2,21 @@
 //!
 //! Each payload begins with its format number. Format 1 is JSON: a row is an array of entries
 //! `{"event": …, "message": …, "record": …}`, a snapshot is `{"task": …, "record": …}`, both with the v1.0
-//! forms inside.
+//! forms inside. Format 2 is format 1 without what it repeats ([`pack`](crate::pack)).
 
-use std::{borrow::Cow, cell::Cell, ops::Range};
+use std::{borrow::Cow, cell::Cell};
 
-use chancery_core::{Bytes, Event, Message, Record, Seq, Task};
-use serde::{Deserialize, Serialize};
+use chancery_core::{Bytes, ContextId, Event, Message, Record, Seq, Task, TaskId};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
+    pack::{pack, unpack},
     state::{self, Entry},
     store::{Error, Result, Row, Stored},
 };
 
-const FORMAT: u8 = b'1';
+const PLAIN: u8 = b'1';
+const PACKED: u8 = b'2';
 
 #[derive(Deserialize)]
 struct StoredEntry {
@@ -33,15 +35,14 @@ struct Snapshot<'a> {
 }
 
 /// Makes a payload where there is room already, so that the payload itself is exactly as large as it must be.
-fn draft(write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
+fn draft(write: impl FnOnce(&mut Vec<u8>) -> Bytes) -> Bytes {
     /// What a thread keeps at the most for its next payload.
     const KEPT: usize = 64 * 1024;
     thread_local!(static DRAFT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) });
     let mut draft = DRAFT.take();
     draft.clear();
-    draft.push(FORMAT);
-    write(&mut draft);
-    let bytes = Bytes::copy_from_slice(&draft);
+    draft.push(PLAIN);
+    let bytes = write(&mut draft);
     if draft.capacity() <= KEPT {
         DRAFT.set(draft);
     }
@@ -53,17 +54,21 @@ fn put<T: Serialize>(draft: &mut Vec<u8>, value: &T) {
     drop(serde_json::to_writer(draft, value));
 }
 
-fn read<'a, T: Deserialize<'a>>(payload: &'a [u8]) -> Result<T> {
-    match payload.split_first() {
-        Some((&FORMAT, json)) => serde_json::from_slice(json).map_err(|error| Error::Corrupt(error.into())),
-        Some((format, _)) => Err(Error::Corrupt(format!("format {format} is newer than this program").into())),
-        None => Err(Error::Corrupt("an empty payload".into())),
-    }
+fn read<T: DeserializeOwned>(payload: &[u8]) -> Result<T> {
+    let json = match payload.split_first() {
+        Some((&PLAIN, json)) => Cow::Borrowed(json),
+        Some((&PACKED, packed)) => unpack(packed).ok_or_else(|| Error::Corrupt("a packed payload that cannot be unpacked".into()))?.into(),
+        Some((format, _)) => return Err(Error::Corrupt(format!("format {format} is newer than this program").into())),
+        None => return Err(Error::Corrupt("an empty payload".into())),
+    };
+    serde_json::from_slice(&json).map_err(|error| Error::Corrupt(error.into()))
 }
 
-/// The bytes of entries that are committed together. What each event is in them is told to `event`.
-pub(crate) fn write_entries(entries: &[Entry], mut event: impl FnMut(Range<usize>)) -> Bytes {
-    draft(|draft| {
+/// The bytes of entries of a task that are committed together, and the text of each event when it is `read`.
+pub(crate) fn write_entries(entries: &[Entry], task: &TaskId, context: &ContextId, read: bool) -> (Bytes, Vec<Bytes>) {
+    let mut events = Vec::with_capacity(if read { entries.len() } else { 0 });
+    let mut texts = Vec::new();
+    let payload = draft(|draft| {
         let mut before = b'[';
         for entry in entries {
             draft.push(before);
@@ -71,7 +76,7 @@ pub(crate) fn write_entries(entries: &[Entry], mut event: impl FnMut(Range<usize
             draft.extend_from_slice(b"{\"event\":");
             let begin = draft.len();
             put(draft, &entry.event);
-            event(begin..draft.len());
+            events.extend(read.then_some(begin..draft.len()));
             if let Some(message) = &entry.message {
                 draft.extend_from_slice(b",\"message\":");
                 put(draft, message);
@@ -83,7 +88,13 @@ pub(crate) fn write_entries(entries: &[Entry], mut event: impl FnMut(Range<usize
             draft.push(b'}');
         }
         draft.extend_from_slice(if entries.is_empty() { b"[]" } else { b"]" });
-    })
+        if read {
+            let whole = Bytes::copy_from_slice(draft);
+            texts = events.into_iter().map(|event| whole.slice(event)).collect();
+        }
+        pack(PACKED, &draft[1..], task.as_str(), context.as_str()).unwrap_or_else(|| Bytes::copy_from_slice(draft))
+    });
+    (payload, texts)
 }
 
 /// The entries of a row, each with its place.
@@ -104,7 +115,10 @@ pub(crate) fn read_entries(row: &Row) -> Result<Vec<(Seq, Entry)>> {
 
 /// The bytes of a whole task.
 pub(crate) fn write_snapshot(task: &Task) -> Bytes {
-    draft(|draft| put(draft, &Snapshot { task: Cow::Borrowed(task), record: task.record }))
+    draft(|draft| {
+        put(draft, &Snapshot { task: Cow::Borrowed(task), record: task.record });
+        Bytes::copy_from_slice(draft)
+    })
 }
 
 /// A stored task, with the rest of its log folded on top of its snapshot.
@@ -159,13 +173,21 @@ mod tests {
         assert_eq!(fold(&stored(None, vec![row.clone()])).unwrap(), task());
         let entries = read_entries(&row).unwrap();
         assert_eq!(entries.iter().map(|(seq, _)| seq.get()).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
-        let entries: Vec<_> = entries.into_iter().map(|(_, entry)| entry).collect();
-        let mut events = Vec::new();
-        assert_eq!(write_entries(&entries, |range| events.push(range)), row.payload);
-        // What is told of the events are their own texts.
-        let texts: Vec<_> = events.into_iter().map(|range| row.payload.slice(range)).collect();
+    }
+
+    #[test]
+    fn a_row_is_written_packed_and_read_for_ever() {
+        let row = Row::new(Seq::new(1), Seq::new(6), payload("row-2"));
+        assert_eq!(fold(&stored(None, vec![row.clone()])).unwrap(), task());
+        let entries: Vec<_> = read_entries(&row).unwrap().into_iter().map(|(_, entry)| entry).collect();
+        let task = task();
+        let (written, texts) = write_entries(&entries, &task.id, &task.context_id, true);
+        assert_eq!(written, row.payload);
         assert_eq!(texts, entries.iter().map(|entry| serde_json::to_vec(&entry.event).unwrap()).collect::<Vec<_>>());
-        assert_eq!(write_entries(&[], |_| {}), "1[]");
+        // Ids that cannot be packed leave the row as it is.
+        let (written, texts) = write_entries(&entries, &"t".into(), &task.context_id, false);
+        assert_eq!((written, texts), (payload("row-1"), Vec::new()));
+        assert_eq!(write_entries(&[], &"t".into(), &"c".into(), false).0, "1[]");
     }
 
     #[test]
@@ -176,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_corrupt() {
-        for payload in ["", "2[]", "1", "1[", "1{}", "1[{\"event\":{}}]"] {
+        for payload in ["", "3[]", "2[]", "2t\0c\0[\u{1f}]", "1", "1[", "1{}", "1[{\"event\":{}}]"] {
             let row = Row::new(Seq::new(1), Seq::new(1), payload.into());
             assert!(matches!(fold(&stored(None, vec![row])), Err(Error::Corrupt(_))), "{payload}");
         }

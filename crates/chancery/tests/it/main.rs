@@ -7,3 +7,4 @@ mod receiver;
 mod scenario;
 mod scenarios;
 mod sdk;
+mod sdk_servers;

@@ -185,10 +185,10 @@ fn table(runs: &[Run]) -> String {
 }
 
 /// Says something to whoever runs the tests, also when the test passes.
-fn say(words: &str) {
+pub(crate) fn say(words: &str) {
     std::io::stderr().write_all(words.as_bytes()).unwrap();
 }
 
-fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }

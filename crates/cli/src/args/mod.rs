@@ -1,6 +1,7 @@
 //! The command line: every command and its flags.
 
 mod card;
+mod graph;
 mod help;
 mod manage;
 pub(crate) mod old;
@@ -17,6 +18,7 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 #[allow(unused_imports, reason = "commands name their own arguments")]
 pub(crate) use self::{
     card::{Card, CardGet},
+    graph::{Graph, GraphCheck, GraphFile, GraphShow, Picture},
     manage::{Auth, AuthLogin, AuthLogout, AuthStatus, Completion, Config, ConfigShow, Help, Skill, SkillInstall},
     parts::{Flag as PartFlag, Parts},
     send::Send,
@@ -65,6 +67,9 @@ pub(crate) enum Command {
     Push(Push),
     Bench(Box<Bench>),
     Doctor(Doctor),
+    /// Workflows: who may pass what to whom
+    #[command(subcommand)]
+    Graph(Graph),
     Version(Nothing),
 }
 

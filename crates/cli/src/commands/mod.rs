@@ -5,6 +5,7 @@ mod card_get;
 mod completion;
 mod config_show;
 mod conformance;
+mod graph;
 mod help;
 mod send;
 mod task;
@@ -52,6 +53,7 @@ async fn call(context: &Context, command: Command) -> Result<(), Trouble> {
         })),
         Command::Send(send) => send::run(context, &send).await,
         Command::Task(task) => task::run(context, &task).await,
+        Command::Graph(graph) => graph::run(context, &graph).await,
         Command::Chat(_) => Err(Trouble::not_built("chat")),
         Command::Conformance(conformance) => conformance::run(context, &conformance).await,
         Command::Skill(_) => Err(Trouble::not_built("skill")),

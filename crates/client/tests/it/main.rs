@@ -4,9 +4,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub, reason = "a test fails by panicking and says why")]
 
 mod agent;
+mod credentials;
 mod cuts;
 mod discovery;
 mod garbage;
 mod grpc;
 mod operations;
+mod peer;
 mod proxy;
+mod tls;
+mod webhook;
+mod wire;

@@ -2,15 +2,16 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet, hash_map::Entry},
+    collections::{BTreeMap, BTreeSet, hash_map::Entry},
     ops::Bound,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use async_trait::async_trait;
 use chancery_core::{Bytes, ContextId, PushConfigId, Seq, TaskId, TaskState, Timestamp};
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
-use super::{Commit, Delivery, Due, Error, Filter, Head, KeyRecord, Lease, Listing, Result, Row, Scope, Settled, Store, Stored};
+use super::{Commit, Delivery, Due, Error, Filter, Head, KeyRecord, Lease, Listing, Places, Result, Row, Scope, Settled, Store, Stored};
 
 /// A store without a file.
 #[derive(Debug, Default)]
@@ -20,33 +21,48 @@ pub struct Memory {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// Ids are unique over all scopes.
-    tasks: HashMap<TaskId, Kept>,
+    /// Ids are unique over all scopes. Tasks are boxed, so that a growing table moves little.
+    tasks: HashMap<TaskId, Box<Kept>>,
+    /// The tasks that somebody holds: few of many.
+    held: HashSet<TaskId>,
     scopes: HashMap<Scope, Index>,
     keys: HashMap<(Scope, String), KeyRecord>,
     deliveries: BTreeMap<u64, Waiting>,
     last_delivery: u64,
 }
 
-/// Two ordered indexes of one scope: all tasks, and the tasks of each conversation. Most conversations
-/// have one task, so they share one index.
-#[derive(Debug, Default)]
+/// The tasks of one scope in their order: all, and those of each conversation.
+#[derive(Debug)]
 struct Index {
+    scope: Arc<Scope>,
     newest: BTreeSet<Position>,
-    /// A conversation alone stands before all its tasks; it is only ever looked for.
-    contexts: BTreeSet<(ContextId, Option<Position>)>,
+    contexts: HashMap<ContextId, Conversation>,
     states: [usize; TaskState::ALL.len()],
+}
+
+/// The tasks of a conversation. Most have one.
+#[derive(Debug)]
+enum Conversation {
+    One(Position),
+    Many(BTreeSet<Position>),
 }
 
 /// Newest status first, ties by id, descending.
 type Position = Reverse<(Timestamp, TaskId)>;
 
+/// A task. There may be very many, and most are finished and have nothing beside their rows.
 #[derive(Debug)]
 struct Kept {
-    scope: Scope,
+    scope: Arc<Scope>,
     head: Head,
-    snapshot: Option<(Seq, Bytes)>,
     rows: Vec<Row>,
+    beside: Option<Box<Beside>>,
+}
+
+/// What few tasks have.
+#[derive(Debug, Default)]
+struct Beside {
+    snapshot: Option<(Seq, Bytes)>,
     lease: Option<Lease>,
     configs: BTreeMap<PushConfigId, Bytes>,
 }
@@ -76,19 +92,19 @@ impl Memory {
 
 impl Inner {
     fn task(&self, scope: &Scope, id: &TaskId) -> Option<&Kept> {
-        self.tasks.get(id).filter(|kept| kept.scope == *scope)
+        self.tasks.get(id).map(|kept| &**kept).filter(|kept| *kept.scope == *scope)
     }
 
     fn task_mut(&mut self, scope: &Scope, id: &TaskId) -> Option<&mut Kept> {
-        self.tasks.get_mut(id).filter(|kept| kept.scope == *scope)
+        self.tasks.get_mut(id).map(|kept| &mut **kept).filter(|kept| *kept.scope == *scope)
     }
 
     fn commit(&mut self, scope: &Scope, commit: Commit) -> Result<()> {
-        let Self { tasks, scopes, keys, deliveries, last_delivery } = self;
+        let Self { tasks, held, scopes, keys, deliveries, last_delivery } = self;
         let Commit { head, expected, row, snapshot, lease, deliveries: new_deliveries, configs, key } = commit;
         let slot = tasks.entry(head.id.clone());
         let current = match &slot {
-            Entry::Occupied(kept) if kept.get().scope != *scope => return Err(Error::Conflict(head.id)),
+            Entry::Occupied(kept) if *kept.get().scope != *scope => return Err(Error::Conflict(head.id)),
             Entry::Occupied(kept) => kept.get().head.seq,
             Entry::Vacant(_) => Seq::START,
         };
@@ -100,7 +116,7 @@ impl Inner {
         }
         let index = match scopes.get_mut(scope) {
             Some(index) => index,
-            None => scopes.entry(scope.clone()).or_default(),
+            None => scopes.entry(scope.clone()).or_insert(Index::new(scope.clone())),
         };
         match &slot {
             // Most events move a task nowhere.
@@ -117,22 +133,50 @@ impl Inner {
             deliveries.insert(*last_delivery, waiting);
         }
         let snapshot = snapshot.map(|snapshot| (head.seq, snapshot));
-        match slot {
-            Entry::Occupied(mut kept) => {
-                let kept = kept.get_mut();
-                kept.rows.push(row);
-                kept.snapshot = snapshot.or(kept.snapshot.take());
-                kept.head = head;
-                kept.lease = lease;
-                kept.configs.extend(configs);
-            }
-            Entry::Vacant(slot) => {
-                let configs = configs.into_iter().collect();
-                // Most tasks are one row.
-                slot.insert(Kept { scope: scope.clone(), head, snapshot, rows: vec![row], lease, configs });
-            }
+        let was_held = matches!(&slot, Entry::Occupied(kept) if kept.get().lease().is_some());
+        match (was_held, lease.is_some()) {
+            (false, true) => drop(held.insert(head.id.clone())),
+            (true, false) => drop(held.remove(&head.id)),
+            _ => {}
         }
+        let kept = match slot {
+            Entry::Occupied(kept) => {
+                let kept = kept.into_mut();
+                kept.rows.push(row);
+                kept.head = head;
+                kept
+            }
+            // Most tasks are one row.
+            Entry::Vacant(slot) => slot.insert(Box::new(Kept { scope: index.scope.clone(), head, rows: vec![row], beside: None })),
+        };
+        if kept.beside.is_none() && snapshot.is_none() && lease.is_none() && configs.is_empty() {
+            return Ok(());
+        }
+        let mut beside = kept.beside.take().unwrap_or_default();
+        beside.snapshot = snapshot.or(beside.snapshot);
+        beside.lease = lease;
+        beside.configs.extend(configs);
+        kept.beside = Some(beside).filter(|beside| !beside.is_empty());
         Ok(())
+    }
+
+    /// A page of a list, and how many match.
+    fn page(&self, scope: &Scope, filter: &Filter) -> (Vec<&(Timestamp, TaskId)>, usize) {
+        let Some(index) = self.scopes.get(scope) else { return (Vec::new(), 0) };
+        let fits = |position: &&Position| {
+            filter.updated_from.is_none_or(|from| position.0.0 >= from)
+                && filter.state.is_none_or(|state| self.tasks.get(&position.0.1).is_some_and(|kept| kept.head.state == state))
+        };
+        let context = filter.context.as_ref();
+        // Most lists are counted as they change; only rarer filters are counted here.
+        let total = match (context, filter.updated_from, filter.state) {
+            (None, None, None) => index.newest.len(),
+            (None, None, Some(state)) => index.states[state as usize],
+            (Some(context), None, None) => index.contexts.get(context).map_or(0, Conversation::len),
+            _ => index.positions(context, None).filter(fits).count(),
+        };
+        let page = index.positions(context, filter.after.clone().map(Reverse)).filter(fits).take(filter.limit);
+        (page.map(|Reverse(place)| place).collect(), total)
     }
 
     /// The oldest delivery of each task and webhook of an agent, with its time; dead ones do not block.
@@ -167,9 +211,16 @@ impl Head {
 }
 
 impl Index {
+    fn new(scope: Scope) -> Self {
+        Self { scope: Arc::new(scope), newest: BTreeSet::new(), contexts: HashMap::new(), states: [0; TaskState::ALL.len()] }
+    }
+
     fn insert(&mut self, head: &Head) {
         let position = Reverse((head.updated, head.id.clone()));
-        self.contexts.insert((head.context.clone(), Some(position.clone())));
+        match self.contexts.entry(head.context.clone()) {
+            Entry::Occupied(mut conversation) => conversation.get_mut().insert(position.clone()),
+            Entry::Vacant(slot) => drop(slot.insert(Conversation::One(position.clone()))),
+        }
         self.newest.insert(position);
         self.states[head.state as usize] += 1;
     }
@@ -177,28 +228,75 @@ impl Index {
     fn remove(&mut self, head: &Head) {
         let position = Reverse((head.updated, head.id.clone()));
         self.newest.remove(&position);
-        self.contexts.remove(&(head.context.clone(), Some(position)));
+        if let Some(conversation) = self.contexts.get_mut(&head.context)
+            && conversation.remove(&position)
+        {
+            self.contexts.remove(&head.context);
+        }
         self.states[head.state as usize] -= 1;
     }
 
     /// The tasks of a conversation, or all, after a place.
-    fn positions<'a>(&'a self, context: Option<&'a ContextId>, after: Option<Position>) -> Box<dyn Iterator<Item = &'a Position> + 'a> {
-        match context {
-            None => Box::new(self.newest.range((after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded))),
-            Some(context) => {
-                let first = Bound::Excluded((context.clone(), after));
-                let rest = self.contexts.range((first, Bound::Unbounded));
-                Box::new(rest.take_while(move |(own, _)| own == context).filter_map(|(_, position)| position.as_ref()))
+    fn positions<'a>(&'a self, context: Option<&ContextId>, after: Option<Position>) -> Box<dyn Iterator<Item = &'a Position> + 'a> {
+        match context.map(|context| self.contexts.get(context)) {
+            None => Box::new(following(&self.newest, after)),
+            Some(None) => Box::new(std::iter::empty()),
+            Some(Some(Conversation::One(only))) => {
+                Box::new(Some(only).into_iter().filter(move |only| after.as_ref().is_none_or(|after| *only > after)))
+            }
+            Some(Some(Conversation::Many(all))) => Box::new(following(all, after)),
+        }
+    }
+}
+
+/// What comes after a place.
+fn following(all: &BTreeSet<Position>, after: Option<Position>) -> impl Iterator<Item = &Position> {
+    all.range((after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded))
+}
+
+impl Conversation {
+    fn len(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Many(all) => all.len(),
+        }
+    }
+
+    fn insert(&mut self, position: Position) {
+        match self {
+            Self::One(first) => *self = Self::Many([first.clone(), position].into()),
+            Self::Many(all) => drop(all.insert(position)),
+        }
+    }
+
+    /// Takes a task out, and says whether it was the last.
+    fn remove(&mut self, position: &Position) -> bool {
+        match self {
+            Self::One(only) => only == position,
+            Self::Many(all) => {
+                all.remove(position);
+                all.is_empty()
             }
         }
     }
 }
 
+impl Beside {
+    fn is_empty(&self) -> bool {
+        self.snapshot.is_none() && self.lease.is_none() && self.configs.is_empty()
+    }
+}
+
 impl Kept {
+    fn lease(&self) -> Option<&Lease> {
+        self.beside.as_ref()?.lease.as_ref()
+    }
+
     fn stored(&self) -> Stored {
-        let after = self.snapshot.as_ref().map_or(Seq::START, |(seq, _)| *seq);
+        let snapshot = self.beside.as_ref().and_then(|beside| beside.snapshot.clone());
+        let after = snapshot.as_ref().map_or(Seq::START, |(seq, _)| *seq);
         let rows = self.rows.iter().filter(|row| row.last > after).cloned().collect();
-        Stored::new(self.head.clone(), self.snapshot.clone(), rows, self.lease.clone())
+        Stored::new(self.head.clone(), snapshot, rows, self.lease().cloned())
     }
 }
 
@@ -222,25 +320,15 @@ impl Store for Memory {
 
     async fn list(&self, scope: &Scope, filter: Filter) -> Result<Listing> {
         let inner = self.lock();
-        let Some(index) = inner.scopes.get(scope) else { return Ok(Listing::default()) };
-        let fits = |position: &&Position| {
-            filter.updated_from.is_none_or(|from| position.0.0 >= from)
-                && filter.state.is_none_or(|state| inner.tasks.get(&position.0.1).is_some_and(|kept| kept.head.state == state))
-        };
-        let context = filter.context.as_ref();
-        // A plain list and a list by state are counted as they change; only rarer filters are counted here.
-        let total = match (context, filter.updated_from, filter.state) {
-            (None, None, None) => index.newest.len(),
-            (None, None, Some(state)) => index.states[state as usize],
-            _ => index.positions(context, None).filter(fits).count(),
-        };
-        let page = index.positions(context, filter.after.clone().map(Reverse)).filter(fits).take(filter.limit);
-        let stored = |kept: &Kept| match filter.heads_only {
-            true => Stored::new(kept.head.clone(), None, Vec::new(), None),
-            false => kept.stored(),
-        };
-        let tasks = page.filter_map(|position| inner.tasks.get(&position.0.1)).map(stored).collect();
+        let (page, total) = inner.page(scope, &filter);
+        let tasks = page.into_iter().filter_map(|(_, id)| inner.tasks.get(id)).map(|kept| kept.stored()).collect();
         Ok(Listing::new(tasks, total))
+    }
+
+    async fn places(&self, scope: &Scope, filter: Filter) -> Result<Places> {
+        let inner = self.lock();
+        let (page, total) = inner.page(scope, &filter);
+        Ok(Places::new(page.into_iter().cloned().collect(), total))
     }
 
     async fn key(&self, scope: &Scope, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {
@@ -254,34 +342,44 @@ impl Store for Memory {
     async fn put_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId, config: Bytes) -> Result<bool> {
         let mut inner = self.lock();
         let Some(kept) = inner.task_mut(scope, task) else { return Ok(false) };
-        kept.configs.insert(id.clone(), config);
+        kept.beside.get_or_insert_default().configs.insert(id.clone(), config);
         Ok(true)
     }
 
     async fn configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<(PushConfigId, Bytes)>>> {
-        Ok(self.lock().task(scope, task).map(|kept| kept.configs.iter().map(|(id, config)| (id.clone(), config.clone())).collect()))
+        let inner = self.lock();
+        let Some(kept) = inner.task(scope, task) else { return Ok(None) };
+        let configs = kept.beside.iter().flat_map(|beside| &beside.configs);
+        Ok(Some(configs.map(|(id, config)| (id.clone(), config.clone())).collect()))
     }
 
     async fn delete_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool> {
         let mut inner = self.lock();
         let Some(kept) = inner.task_mut(scope, task) else { return Ok(false) };
-        kept.configs.remove(id);
+        if let Some(beside) = &mut kept.beside {
+            beside.configs.remove(id);
+        }
         inner.deliveries.retain(|_, waiting| waiting.task != *task || waiting.delivery.config != *id);
         Ok(true)
     }
 
     async fn renew(&self, holder: &str, until: Timestamp) -> Result<()> {
-        for lease in self.lock().tasks.values_mut().filter_map(|kept| kept.lease.as_mut()).filter(|lease| *lease.holder == *holder) {
-            lease.until = until;
+        let Inner { tasks, held, .. } = &mut *self.lock();
+        for id in held.iter() {
+            if let Some(lease) =
+                tasks.get_mut(id).and_then(|kept| kept.beside.as_mut()?.lease.as_mut()).filter(|lease| *lease.holder == *holder)
+            {
+                lease.until = until;
+            }
         }
         Ok(())
     }
 
     async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>> {
         let inner = self.lock();
-        let gone =
-            inner.tasks.values().filter(|kept| *kept.scope.agent == *agent && kept.lease.as_ref().is_some_and(|lease| lease.until < now));
-        let mut gone: Vec<_> = gone.map(|kept| (kept.scope.clone(), kept.head.id.clone())).collect();
+        let own = inner.held.iter().filter_map(|id| inner.tasks.get(id)).filter(|kept| *kept.scope.agent == *agent);
+        let gone = own.filter(|kept| kept.lease().is_some_and(|lease| lease.until < now));
+        let mut gone: Vec<_> = gone.map(|kept| (Scope::clone(&kept.scope), kept.head.id.clone())).collect();
         gone.sort();
         gone.truncate(limit);
         Ok(gone)
@@ -339,14 +437,16 @@ impl Store for Memory {
     async fn purge(&self, agent: &str, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize> {
         let mut inner = self.lock();
         inner.keys.retain(|(scope, _), record| record.until > now || *scope.agent != *agent);
-        let old =
-            inner.tasks.values().filter(|kept| *kept.scope.agent == *agent && kept.head.state.is_terminal() && kept.head.updated < before);
-        let mut old: Vec<_> = old.map(|kept| (kept.head.updated, kept.head.id.clone())).collect();
+        let own = inner.scopes.iter().filter(|(scope, _)| *scope.agent == *agent);
+        let oldest = own.flat_map(|(_, index)| index.newest.iter().rev().take_while(|position| position.0.0 < before));
+        let ended = oldest.filter(|position| inner.tasks.get(&position.0.1).is_some_and(|kept| kept.head.state.is_terminal()));
+        let mut old: Vec<_> = ended.map(|Reverse(place)| place.clone()).collect();
         old.sort();
         old.truncate(limit);
         for (_, id) in &old {
             let Some(kept) = inner.tasks.remove(id) else { continue };
-            if let Some(index) = inner.scopes.get_mut(&kept.scope) {
+            inner.held.remove(id);
+            if let Some(index) = inner.scopes.get_mut(&*kept.scope) {
                 index.remove(&kept.head);
             }
             inner.deliveries.retain(|_, waiting| waiting.task != *id);

@@ -71,6 +71,8 @@ fn the_example_of_every_command_runs() {
     let task = desk.task("slow 1s");
     desk.ok(&["task", "push-config", "create", &task, "https://hook.example/a2a", "--id", "CONFIG_ID"]);
     let waiting = desk.json(&["send", "login"])["task"]["id"].as_str().unwrap().to_owned();
+    let flow = format!("[agent.demo]\ncard = \"{}\"\n", desk.at(""));
+    std::fs::write(desk.home.path("work/flow.toml"), flow).unwrap();
     let mut ran = 0;
     for path in all {
         let words: Vec<_> = path.iter().map(String::as_str).collect();

@@ -7,6 +7,7 @@ mod card;
 mod conformance;
 mod coverage;
 mod errors;
+mod graph;
 mod help;
 mod output;
 mod send;

@@ -1,0 +1,101 @@
+//! `a2a graph`: workflows from files, checked and drawn.
+
+use serde_json::json;
+
+use super::Desk;
+
+const FLOW: &str = r#"
+[workflow]
+name = "refunds"
+start = ["triage"]
+scope = { skills = ["triage", "refund", "read"], hops = 3 }
+
+[[agent]]
+id = "triage"
+card = "cards/triage.json"
+
+[[agent]]
+id = "billing"
+card = "cards/billing.json"
+
+[[agent]]
+id = "ledger"
+card = "cards/ledger.json"
+
+[[edge]]
+from = "triage"
+to = "billing"
+kind = "handoff"
+requires = ["refund"]
+grant = { skills = ["refund", "read"] }
+
+[[edge]]
+from = "billing"
+to = "ledger"
+kind = "delegate"
+requires = ["write"]
+"#;
+
+fn desk() -> Desk {
+    let desk = Desk::new();
+    std::fs::create_dir_all(desk.home.path("work/cards")).unwrap();
+    for (name, skills) in [("triage", ["triage"].as_slice()), ("billing", &["lookup", "refund"]), ("ledger", &["read", "write"])] {
+        let skills: Vec<_> = skills.iter().map(|id| json!({"id": id, "name": id, "description": "Does it", "tags": []})).collect();
+        let card = json!({
+            "name": name, "description": "An agent", "version": "1", "capabilities": {},
+            "supportedInterfaces": [{"url": format!("https://{name}.example.com"), "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+            "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"], "skills": skills,
+        });
+        std::fs::write(desk.home.path(&format!("work/cards/{name}.json")), card.to_string()).unwrap();
+    }
+    std::fs::write(desk.home.path("work/flow.toml"), FLOW).unwrap();
+    std::fs::write(desk.home.path("work/good.toml"), FLOW.replace("write", "read")).unwrap();
+    desk
+}
+
+/// LA-41, LA-43
+#[test]
+fn a_workflow_that_breaks_its_scope_ends_with_1_and_says_where() {
+    let desk = desk();
+    let ran = desk.run(&["graph", "check", "flow.toml"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.out.contains("Edge: triage -> billing handoff ok (needs refund; allowed refund)\n"), "{}", ran.out);
+    assert!(ran.out.contains("Edge: billing -> ledger delegate violation (needs write; allowed read)\n"), "{}", ran.out);
+    assert!(ran.out.contains("Error: E01 billing->ledger: ledger offers write"), "{}", ran.out);
+    assert!(ran.out.ends_with("Verdict: 1 of 2 edges breaks the scope\n"), "{}", ran.out);
+    assert!(ran.err.contains("A2AX_ERR_SCOPE"), "{}", ran.err);
+    let good = desk.ok(&["graph", "check", "good.toml", "--offline"]);
+    assert!(good.ends_with("Verdict: all 2 edges are within their scope\n"), "{good}");
+    let report = desk.json(&["graph", "check", "good.toml"]);
+    assert_eq!((&report["workflow"], &report["edges"][1]["ok"]), (&json!("refunds"), &json!(true)));
+}
+
+/// LA-44
+#[test]
+fn a_workflow_is_drawn_in_every_form() {
+    let desk = desk();
+    assert!(desk.ok(&["graph", "show", "flow.toml", "--format", "mermaid"]).starts_with("flowchart LR\n"));
+    assert!(desk.ok(&["graph", "show", "flow.toml", "--format", "dot"]).contains("color=red"));
+    assert!(desk.ok(&["graph", "show", "flow.toml"]).contains("Verdict: "));
+    assert_eq!(desk.ok(&["graph", "show", "flow.toml", "--format", "svg", "--out", "flow.svg"]), "");
+    let svg = std::fs::read_to_string(desk.home.path("work/flow.svg")).unwrap();
+    assert!(svg.starts_with("<svg ") && svg.contains("stroke-dasharray"), "{svg}");
+}
+
+#[test]
+fn cards_come_from_running_agents_and_scopes_from_files() {
+    let desk = desk();
+    let flow = format!(
+        "[agent.demo]\ncard = \"{}\"\n[agent.ledger]\ncard = \"cards/ledger.json\"\n[[edge]]\nfrom = \"demo\"\nto = \"ledger\"\nkind = \"delegate\"\nrequires = [\"read\"]\n",
+        desk.at("")
+    );
+    std::fs::write(desk.home.path("work/live.toml"), flow).unwrap();
+    desk.ok(&["graph", "check", "live.toml"]);
+    let offline = desk.run(&["graph", "check", "live.toml", "--offline"]);
+    assert!(offline.code == 1 && offline.out.contains("E05 demo"), "{offline:?}");
+    std::fs::write(desk.home.path("work/scope.json"), r#"{"skills": ["write"]}"#).unwrap();
+    let narrow = desk.run(&["graph", "check", "live.toml", "--scope-from", "scope.json"]);
+    assert!(narrow.code == 1 && narrow.out.contains("E01 demo->ledger"), "{narrow:?}");
+    let wrong = desk.run(&["graph", "check", "scope.json"]);
+    assert_eq!(wrong.code, 2, "{wrong:?}");
+}

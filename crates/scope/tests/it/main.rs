@@ -1,0 +1,7 @@
+//! Scopes, capabilities and workflows, by the rules of the lattice.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "tests fail by panicking, and nobody reads their docs")]
+
+mod laws;
+mod required;
+mod workflow;
