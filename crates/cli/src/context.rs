@@ -43,7 +43,12 @@ impl Context {
 
     /// The same circumstances with another agent, as if `--agent-card` had named it.
     pub(crate) fn with_agent(&self, reference: &str) -> Result<Self, Trouble> {
-        let layers = self.settings.layers.with_flag("agent-card", reference)?;
+        self.with_flag("agent-card", reference)
+    }
+
+    /// The same circumstances, as if a flag had been given.
+    pub(crate) fn with_flag(&self, name: &'static str, value: &str) -> Result<Self, Trouble> {
+        let layers = self.settings.layers.with_flag(name, value)?;
         let settings = Settings::new(layers)?;
         let printer = Printer::new(&settings, self.notes.clone())?;
         Ok(Self { settings, printer, notes: self.notes.clone() })

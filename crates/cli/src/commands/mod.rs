@@ -1,9 +1,11 @@
 //! The commands, a file for each.
 
+mod bench;
 mod card_get;
 mod chat;
 mod completion;
 mod config_show;
+mod conformance;
 mod doctor;
 mod graph;
 mod help;
@@ -31,6 +33,12 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<(), Trouble> {
         Command::Help(help) => help::run(context, &help),
         Command::Skill(skill) => skill::run(context, &skill),
         Command::Version(_) => version::run(context),
+        Command::Bench(bench) => {
+            // One thread could be slower than the server that it measures.
+            let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+            let runtime = runtime.map_err(|error| Trouble::internal(format!("no runtime can be started: {error}")))?;
+            runtime.block_on(bench::run(context, &bench))
+        }
         other => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.map_err(|error| Trouble::internal(format!("no runtime can be started: {error}")))?;
@@ -52,9 +60,8 @@ async fn call(context: &Context, command: Command) -> Result<(), Trouble> {
         Command::Task(task) => task::run(context, &task).await,
         Command::Graph(graph) => graph::run(context, &graph).await,
         Command::Chat(chat) => chat::run(context, &chat).await,
-        Command::Conformance(_) => Err(Trouble::not_built("conformance")),
+        Command::Conformance(conformance) => conformance::run(context, &conformance).await,
         Command::Push(push) => push::run(context, &push).await,
-        Command::Bench(_) => Err(Trouble::not_built("bench")),
         Command::Doctor(doctor) => doctor::run(context, &doctor).await,
         _ => Err(Trouble::internal("this command needs no runtime")),
     }

@@ -2,8 +2,10 @@
 //!
 //! Each test has a server and a home of its own, so that nothing that one stores is seen by another.
 
+mod bench;
 mod card;
 mod chat;
+mod conformance;
 mod coverage;
 mod doctor;
 mod errors;

@@ -1,0 +1,127 @@
+//! `a2a conformance --cli`: the requirements of the official CLI specification, checked on this very program.
+
+mod check;
+mod official;
+mod table;
+mod trial;
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Instant,
+};
+
+pub(super) use self::trial::Desk;
+use self::{
+    official::Outcome,
+    table::{ROWS, Row},
+    trial::{Checked, Miss},
+};
+use super::{
+    choice::Choice,
+    finding::{Finding, Level, Report, Status},
+};
+use crate::{print::Notes, trouble::Trouble};
+
+/// How many checks run at a time. Most of their time they wait.
+const WORKERS: usize = 6;
+
+/// What a run found, as our report and as the official one.
+pub(super) struct Found {
+    pub(super) report: Report,
+    pub(super) official: serde_json::Value,
+}
+
+/// The requirements that a choice leaves, as findings that were not made yet.
+pub(super) fn listed() -> Vec<Finding> {
+    ROWS.iter().map(|row| finding(row, Outcome { status: "not_measured", note: String::new(), evidence: Vec::new() })).collect()
+}
+
+/// Runs every requirement that is chosen; the others are not measured. Once `stop` is set, nothing more is begun.
+pub(super) fn run(notes: &Notes, choice: &Choice, stop: &Arc<AtomicBool>) -> Result<Found, Trouble> {
+    let begun = Instant::now();
+    let desk = Desk::open(stop)?;
+    let next = AtomicUsize::new(0);
+    let outcomes = Mutex::new(vec![None; ROWS.len()]);
+    let codes = Mutex::new(BTreeSet::new());
+    std::thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                while let Some((at, row)) = ROWS.get(next.fetch_add(1, Ordering::Relaxed)).map(|row| (position(row), row)) {
+                    let outcome = match choice.takes(row.id) && !stop.load(Ordering::Relaxed) {
+                        true => one(&desk, row.id, &codes, row.check),
+                        false => Outcome { status: "not_measured", note: "it was not asked for".to_owned(), evidence: Vec::new() },
+                    };
+                    notes.debug(&format!("{} {}", row.id, outcome.status));
+                    outcomes.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(outcome);
+                }
+            });
+        }
+    });
+    let defaults: Vec<_> = check::DEFAULTS
+        .into_iter()
+        .map(|default| (default.0, one(&desk, &format!("default-{}", default.0), &codes, |trial| check::default(trial, default))))
+        .collect();
+    let outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let rows: Vec<_> = ROWS.iter().zip(outcomes).filter_map(|(row, outcome)| Some((row, outcome?))).collect();
+    let codes = codes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let official = official::document(&rows, &defaults, &codes, begun.elapsed());
+    let verdict = verdict(&rows);
+    let findings = rows.into_iter().map(|(row, outcome)| finding(row, outcome)).collect();
+    let subject = format!("a2a {}", env!("CARGO_PKG_VERSION"));
+    let report = Report { subject, interfaces: Vec::new(), suite: "cli".to_owned(), findings, took: begun.elapsed(), verdict };
+    Ok(Found { report, official })
+}
+
+fn position(row: &Row) -> usize {
+    ROWS.iter().position(|one| one.id == row.id).unwrap_or_default()
+}
+
+/// Runs one check in a home of its own.
+fn one(desk: &Desk, name: &str, codes: &Mutex<BTreeSet<(String, i32)>>, check: impl FnOnce(&trial::Trial<'_>) -> Checked) -> Outcome {
+    let trial = match desk.trial(name) {
+        Ok(trial) => trial,
+        Err(trouble) => return Outcome { status: "not_measured", note: trouble.message, evidence: Vec::new() },
+    };
+    let (status, note) = match check(&trial) {
+        Ok(()) => ("pass", String::new()),
+        Err(Miss::Fail(note)) => ("fail", note),
+        Err(Miss::Partial(note)) => ("partial", note),
+        Err(Miss::NotMeasured(note)) => ("not_measured", note),
+    };
+    codes.lock().unwrap_or_else(PoisonError::into_inner).extend(trial.codes());
+    Outcome { status, note, evidence: trial.evidence() }
+}
+
+fn verdict(rows: &[(&Row, Outcome)]) -> (String, bool) {
+    let failed = rows.iter().filter(|(_, outcome)| matches!(outcome.status, "fail")).count();
+    let tier = official::tier(rows);
+    let claim = match tier {
+        0 => "no tier can be claimed".to_owned(),
+        tier => format!("tier {tier} can be claimed"),
+    };
+    if failed == 0 { (claim, true) } else { (format!("{claim} ({failed} failed)"), false) }
+}
+
+fn finding(row: &Row, outcome: Outcome) -> Finding {
+    let status = match outcome.status {
+        "pass" => Status::Passed,
+        "fail" => Status::Failed,
+        _ => Status::NotTested,
+    };
+    let note = if outcome.status == "partial" { format!("partly: {}", outcome.note) } else { outcome.note };
+    Finding {
+        id: row.id.to_owned(),
+        tck: Vec::new(),
+        level: Level::Must,
+        clause: format!("tier {}", row.tier),
+        title: row.requirement.to_owned(),
+        place: String::new(),
+        status,
+        note,
+        evidence: outcome.evidence,
+    }
+}

@@ -1,0 +1,466 @@
+//! One interface of an agent, called so plainly that nothing is put right on the way.
+
+use std::time::{Duration, Instant};
+
+use chancery_client::Client;
+use chancery_core::{Binding, Caller, ErrorKind, EventStream, Operation, Operations as _, Request, SendReply, Version};
+use chancery_wire::{Dialect, errors, headers};
+use http::{HeaderMap, Method};
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use super::Miss;
+
+/// How long an answer or an event may take.
+pub(super) const PATIENCE: Duration = Duration::from_secs(15);
+/// Bytes of an answer.
+const LIMIT: usize = 16 * 1_024 * 1_024;
+
+/// An interface.
+pub(super) struct Line {
+    pub(super) binding: Binding,
+    pub(super) url: String,
+    pub(super) tenant: String,
+    /// What the card demands of every request.
+    pub(super) extensions: Vec<String>,
+    pub(super) http: reqwest::Client,
+    /// Headers with credentials and parameters of the user.
+    pub(super) headers: HeaderMap,
+    /// For gRPC.
+    pub(super) client: Client,
+    /// A task that has ended, made once.
+    pub(super) done: OnceCell<Result<Value, Miss>>,
+}
+
+/// What an agent answered.
+#[derive(Debug, Clone)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) media: String,
+    pub(super) headers: HeaderMap,
+    /// The whole body.
+    pub(super) body: Value,
+    /// The result, or the error.
+    pub(super) outcome: Result<Value, Fault>,
+}
+
+/// An error that an agent answered.
+#[derive(Debug, Clone)]
+pub(super) struct Fault {
+    /// The number of the binding: JSON-RPC, HTTP or gRPC.
+    pub(super) code: i64,
+    /// What it means, as far as that is told.
+    pub(super) kind: Option<ErrorKind>,
+    pub(super) message: String,
+    pub(super) details: Vec<Value>,
+}
+
+impl Fault {
+    /// Whether it is the error of that kind, as the binding writes it.
+    pub(super) fn is(&self, kind: ErrorKind, binding: Binding) -> bool {
+        let version = Version::V1_0;
+        let code = match binding {
+            Binding::JsonRpc => i64::from(errors::rpc_code(kind, version)),
+            Binding::HttpJson => i64::from(errors::http_status(kind, version)),
+            _ => i64::from(errors::grpc_code(kind, version).number()),
+        };
+        // Errors that are not A2A's own have no reason that the specification knows.
+        let plain = matches!(kind, ErrorKind::InvalidParams | ErrorKind::InvalidRequest | ErrorKind::Parse | ErrorKind::MethodNotFound);
+        self.code == code && (plain || self.kind.is_none_or(|own| own == kind))
+    }
+
+    /// The error in a few words.
+    pub(super) fn words(&self) -> String {
+        let reason = self.kind.map(|kind| format!(" {}", kind.reason())).unwrap_or_default();
+        format!("{}{reason} ({})", self.code, self.message)
+    }
+
+    /// A detail of that type.
+    pub(super) fn detail(&self, name: &str) -> Option<&Value> {
+        self.details.iter().find(|detail| detail["@type"].as_str().is_some_and(|kind| kind.ends_with(name)))
+    }
+}
+
+impl Answer {
+    /// The result, which must be one.
+    pub(super) fn result(self, what: &str) -> Result<Value, Miss> {
+        self.outcome.map_err(|fault| Miss::Fail(format!("{what} is refused: {}", fault.words())))
+    }
+
+    /// The error, which must be one.
+    pub(super) fn fault(self, what: &str) -> Result<Fault, Miss> {
+        match self.outcome {
+            Ok(_) => Err(Miss::Fail(format!("{what} is accepted"))),
+            Err(fault) => Ok(fault),
+        }
+    }
+}
+
+/// What is different about a request.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Twist<'a> {
+    /// The version; empty for none.
+    pub(super) version: Option<&'a str>,
+    pub(super) extensions: Option<&'a str>,
+    pub(super) media: Option<&'a str>,
+    pub(super) id: Option<Value>,
+    /// Appended to the URL.
+    pub(super) query: &'a str,
+}
+
+/// The name of an operation in JSON-RPC and gRPC.
+pub(super) fn name(operation: Operation) -> &'static str {
+    match operation {
+        Operation::SendMessage => "SendMessage",
+        Operation::StreamMessage => "SendStreamingMessage",
+        Operation::GetTask => "GetTask",
+        Operation::ListTasks => "ListTasks",
+        Operation::CancelTask => "CancelTask",
+        Operation::Subscribe => "SubscribeToTask",
+        Operation::CreatePushConfig => "CreateTaskPushNotificationConfig",
+        Operation::GetPushConfig => "GetTaskPushNotificationConfig",
+        Operation::ListPushConfigs => "ListTaskPushNotificationConfigs",
+        Operation::DeletePushConfig => "DeleteTaskPushNotificationConfig",
+        _ => "GetExtendedAgentCard",
+    }
+}
+
+/// The verb and the path of an operation, with the members of the request that the path holds.
+fn path(operation: Operation, params: &Value) -> (Method, String, &'static [&'static str]) {
+    let part = |name: &str| escaped(params[name].as_str().unwrap_or_default());
+    let task = || format!("/tasks/{}", part("id"));
+    let configs = || format!("/tasks/{}/pushNotificationConfigs", part("taskId"));
+    match operation {
+        Operation::SendMessage => (Method::POST, "/message:send".to_owned(), &[]),
+        Operation::StreamMessage => (Method::POST, "/message:stream".to_owned(), &[]),
+        Operation::GetTask => (Method::GET, task(), &["id"]),
+        Operation::ListTasks => (Method::GET, "/tasks".to_owned(), &[]),
+        Operation::CancelTask => (Method::POST, format!("{}:cancel", task()), &["id"]),
+        Operation::Subscribe => (Method::GET, format!("{}:subscribe", task()), &["id"]),
+        Operation::CreatePushConfig => (Method::POST, configs(), &["taskId"]),
+        Operation::GetPushConfig => (Method::GET, format!("{}/{}", configs(), part("id")), &["taskId", "id"]),
+        Operation::ListPushConfigs => (Method::GET, configs(), &["taskId"]),
+        Operation::DeletePushConfig => (Method::DELETE, format!("{}/{}", configs(), part("id")), &["taskId", "id"]),
+        _ => (Method::GET, "/extendedAgentCard".to_owned(), &[]),
+    }
+}
+
+/// Text as it stands in a URL.
+pub(super) fn escaped(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
+}
+
+impl Line {
+    /// Makes a call.
+    pub(super) async fn call(&self, operation: Operation, params: Value) -> Result<Answer, Miss> {
+        self.call_with(operation, params, &Twist::default()).await
+    }
+
+    /// Makes a call with something different about it.
+    pub(super) async fn call_with(&self, operation: Operation, params: Value, twist: &Twist<'_>) -> Result<Answer, Miss> {
+        match self.binding {
+            Binding::Grpc => self.grpc(operation, params, twist).await,
+            _ => self.answer(self.request(operation, params, twist)?).await,
+        }
+    }
+
+    /// Opens a stream; an answer that is none is given back as it is.
+    pub(super) async fn open(&self, operation: Operation, params: Value) -> Result<Result<Flow, Answer>, Miss> {
+        if self.binding == Binding::Grpc {
+            return self.grpc_flow(operation, params).await;
+        }
+        let request = self.request(operation, params, &Twist::default())?.header("accept", "text/event-stream");
+        let response = sent(request).await?;
+        let media = media(response.headers());
+        if !media.starts_with("text/event-stream") {
+            return Ok(Err(self.read(response).await?));
+        }
+        let status = response.status().as_u16();
+        Ok(Ok(Flow { status, media, rpc: self.binding == Binding::JsonRpc, inner: Inner::Http { response, buffer: Vec::new() } }))
+    }
+
+    /// A request that is well-formed but for the twist.
+    fn request(&self, operation: Operation, mut params: Value, twist: &Twist<'_>) -> Result<reqwest::RequestBuilder, Miss> {
+        if self.binding == Binding::JsonRpc {
+            if !self.tenant.is_empty() && params["tenant"].is_null() {
+                params["tenant"] = json!(self.tenant);
+            }
+            let id = twist.id.clone().unwrap_or(json!(1));
+            let body = json!({"jsonrpc": "2.0", "id": id, "method": name(operation), "params": params});
+            return Ok(self.raw(Method::POST, "", "application/json", Some(body.to_string()), twist));
+        }
+        let (method, mut target, held) = path(operation, &params);
+        if let Some(members) = params.as_object_mut() {
+            held.iter().for_each(|name| drop(members.remove(*name)));
+        }
+        if method == Method::POST {
+            return Ok(self.raw(method, &target, "application/a2a+json", Some(params.to_string()), twist));
+        }
+        let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let query: Vec<_> =
+            params.as_object().into_iter().flatten().map(|(name, value)| format!("{name}={}", escaped(&plain(value)))).collect();
+        if !query.is_empty() {
+            target = format!("{target}?{}", query.join("&"));
+        }
+        Ok(self.raw(method, &target, "", None, twist))
+    }
+
+    /// A request of any shape.
+    pub(super) fn raw(
+        &self,
+        method: Method,
+        target: &str,
+        media: &str,
+        body: Option<String>,
+        twist: &Twist<'_>,
+    ) -> reqwest::RequestBuilder {
+        let tenant = match (self.binding, self.tenant.as_str()) {
+            (Binding::HttpJson, tenant) if !tenant.is_empty() && !target.is_empty() => format!("/{}", escaped(tenant)),
+            _ => String::new(),
+        };
+        let base = if target.is_empty() { self.url.as_str() } else { self.url.trim_end_matches('/') };
+        let mut request = self.http.request(method, format!("{base}{tenant}{target}{}", twist.query)).headers(self.headers.clone());
+        match twist.version {
+            Some("") => {}
+            version => request = request.header(headers::VERSION, version.unwrap_or("1.0")),
+        }
+        let extensions = twist.extensions.map_or_else(|| self.extensions.join(","), str::to_owned);
+        if !extensions.is_empty() {
+            request = request.header("a2a-extensions", extensions);
+        }
+        let media = twist.media.unwrap_or(media);
+        if !media.is_empty() {
+            request = request.header("content-type", media);
+        }
+        match body {
+            Some(body) => request.body(body),
+            None => request,
+        }
+    }
+
+    /// Sends a request and reads its answer.
+    pub(super) async fn answer(&self, request: reqwest::RequestBuilder) -> Result<Answer, Miss> {
+        self.read(sent(request).await?).await
+    }
+
+    async fn read(&self, mut response: reqwest::Response) -> Result<Answer, Miss> {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let mut bytes = Vec::new();
+        let begun = Instant::now();
+        loop {
+            let chunk = tokio::time::timeout(PATIENCE, response.chunk()).await;
+            match chunk {
+                Ok(Ok(Some(chunk))) if bytes.len() + chunk.len() <= LIMIT && begun.elapsed() < 2 * PATIENCE => {
+                    bytes.extend_from_slice(&chunk)
+                }
+                Ok(Ok(None)) => break,
+                Ok(Ok(Some(_))) => return Err(Miss::Fail("the answer does not end".to_owned())),
+                Ok(Err(error)) => return Err(Miss::Fail(format!("the answer breaks off: {error}"))),
+                Err(_) => return Err(Miss::Fail(format!("the answer does not come within {} s", PATIENCE.as_secs()))),
+            }
+        }
+        let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        let outcome = match self.binding {
+            Binding::JsonRpc => rpc_outcome(status, &body),
+            _ => rest_outcome(status, &body),
+        };
+        Ok(Answer { status, media: media(&headers), headers, body, outcome })
+    }
+
+    /// A call over gRPC, where the library makes the messages.
+    async fn grpc(&self, operation: Operation, params: Value, twist: &Twist<'_>) -> Result<Answer, Miss> {
+        if twist.media.is_some() || twist.id.is_some() || !twist.query.is_empty() || twist.version.is_some() {
+            return Err(Miss::NotTested("gRPC has no such thing".to_owned()));
+        }
+        let request = self.decoded(operation, &params)?;
+        let (caller, client) = (self.caller(twist), &self.client);
+        let value = |result: chancery_core::Result<Value>| answered(result);
+        fn show<T: serde::Serialize>(reply: T) -> Value {
+            serde_json::to_value(reply).unwrap_or_default()
+        }
+        match request {
+            Request::SendMessage(send) => value(client.send_message(&caller, *send).await.map(|reply| match reply {
+                SendReply::Task(task) => json!({"task": show(task)}),
+                SendReply::Message(message) => json!({"message": show(message)}),
+            })),
+            Request::GetTask(get) => value(client.get_task(&caller, get).await.map(show)),
+            Request::ListTasks(list) => value(client.list_tasks(&caller, list).await.map(show)),
+            Request::CancelTask(cancel) => value(client.cancel_task(&caller, cancel).await.map(show)),
+            Request::CreatePushConfig(config) => value(client.create_push_config(&caller, *config).await.map(show)),
+            Request::GetPushConfig(get) => value(client.get_push_config(&caller, get).await.map(show)),
+            Request::ListPushConfigs(list) => value(client.list_push_configs(&caller, list).await.map(show)),
+            Request::DeletePushConfig(delete) => value(client.delete_push_config(&caller, delete).await.map(|()| json!({}))),
+            Request::GetExtendedCard(get) => value(client.get_extended_card(&caller, get).await.map(show)),
+            _ => Err(Miss::NotTested("a stream is opened otherwise".to_owned())),
+        }
+    }
+
+    async fn grpc_flow(&self, operation: Operation, params: Value) -> Result<Result<Flow, Answer>, Miss> {
+        let (caller, client) = (self.caller(&Twist::default()), &self.client);
+        let opened = match self.decoded(operation, &params)? {
+            Request::StreamMessage(send) => client.stream_message(&caller, *send).await,
+            Request::Subscribe(subscribe) => client.subscribe(&caller, subscribe).await,
+            _ => return Err(Miss::NotTested("this is no stream".to_owned())),
+        };
+        match opened {
+            Ok(stream) => Ok(Ok(Flow { status: 200, media: "application/grpc".to_owned(), rpc: false, inner: Inner::Grpc(stream) })),
+            Err(error) => answered(Err(error)).map(Err),
+        }
+    }
+
+    fn caller(&self, twist: &Twist<'_>) -> Caller {
+        let extensions: Vec<_> = match twist.extensions {
+            Some(list) => list.split(',').filter(|uri| !uri.is_empty()).map(str::to_owned).collect(),
+            None => self.extensions.clone(),
+        };
+        let caller = Caller::anonymous().tenant(self.tenant.clone()).deadline(Instant::now() + PATIENCE);
+        extensions.into_iter().fold(caller, Caller::extension)
+    }
+
+    fn decoded(&self, operation: Operation, params: &Value) -> Result<Request, Miss> {
+        let dialect = Dialect::of(Version::V1_0, Binding::JsonRpc).ok_or_else(|| Miss::NotTested("no dialect".to_owned()))?;
+        let request = dialect.decode_request(operation, params.to_string().as_bytes());
+        request.map_err(|error| Miss::NotTested(format!("gRPC cannot carry such a request: {error}")))
+    }
+}
+
+/// What the library makes of an answer over gRPC.
+fn answered(result: chancery_core::Result<Value>) -> Result<Answer, Miss> {
+    let answer =
+        |outcome| Answer { status: 200, media: "application/grpc".to_owned(), headers: HeaderMap::new(), body: Value::Null, outcome };
+    match result {
+        Ok(value) => Ok(answer(Ok(value))),
+        Err(error) => {
+            let kind = error.kind();
+            if matches!(kind, ErrorKind::Unavailable | ErrorKind::Timeout) {
+                return Err(Miss::Fail(format!("no answer: {error}")));
+            }
+            let code = i64::from(errors::grpc_code(kind, Version::V1_0).number());
+            Ok(answer(Err(Fault { code, kind: Some(kind), message: error.to_string(), details: Vec::new() })))
+        }
+    }
+}
+
+/// What an interface says in JSON-RPC.
+fn rpc_outcome(status: u16, body: &Value) -> Result<Value, Fault> {
+    let error = &body["error"];
+    if error.is_object() {
+        let code = error["code"].as_i64().unwrap_or_default();
+        let details = error["data"].as_array().cloned().unwrap_or_default();
+        let known = i32::try_from(code).ok().map(|code| errors::kind_of_rpc_code(code, Version::V1_0));
+        let known = known.filter(|kind| i64::from(errors::rpc_code(*kind, Version::V1_0)) == code);
+        return Err(Fault { code, kind: reason(&details).or(known), message: said(error), details });
+    }
+    match body.get("result") {
+        Some(result) => Ok(result.clone()),
+        None => Err(Fault { code: i64::from(status), kind: None, message: "neither result nor error".to_owned(), details: Vec::new() }),
+    }
+}
+
+/// What an interface says in HTTP+JSON.
+fn rest_outcome(status: u16, body: &Value) -> Result<Value, Fault> {
+    if (200..300).contains(&status) && !body["error"].is_object() {
+        return Ok(body.clone());
+    }
+    let error = &body["error"];
+    let details = error["details"].as_array().cloned().unwrap_or_default();
+    Err(Fault { code: i64::from(status), kind: reason(&details), message: said(error), details })
+}
+
+fn said(error: &Value) -> String {
+    error["message"].as_str().unwrap_or("no message").to_owned()
+}
+
+fn reason(details: &[Value]) -> Option<ErrorKind> {
+    details.iter().find_map(|detail| detail["reason"].as_str()).and_then(ErrorKind::from_reason)
+}
+
+async fn sent(request: reqwest::RequestBuilder) -> Result<reqwest::Response, Miss> {
+    match tokio::time::timeout(PATIENCE, request.send()).await {
+        Ok(Ok(response)) => Ok(response),
+        Ok(Err(error)) => Err(Miss::Fail(format!("no answer: {}", crate::trouble::with_cause(&error)))),
+        Err(_) => Err(Miss::Fail(format!("no answer within {} s", PATIENCE.as_secs()))),
+    }
+}
+
+fn media(headers: &HeaderMap) -> String {
+    headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default().to_ascii_lowercase()
+}
+
+/// A stream of events.
+pub(super) struct Flow {
+    pub(super) status: u16,
+    pub(super) media: String,
+    rpc: bool,
+    inner: Inner,
+}
+
+enum Inner {
+    Http { response: reqwest::Response, buffer: Vec<u8> },
+    Grpc(EventStream),
+}
+
+impl Flow {
+    /// The next event with its envelope; `None` at the end.
+    pub(super) async fn raw(&mut self) -> Result<Option<Value>, Miss> {
+        let next = async {
+            match &mut self.inner {
+                Inner::Http { response, buffer } => frame(response, buffer).await,
+                Inner::Grpc(stream) => match std::future::poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
+                    Some(Ok((_, event))) => serde_json::to_value(&*event).map(Some).map_err(|error| Miss::Fail(error.to_string())),
+                    Some(Err(error)) => Err(Miss::Fail(format!("the stream breaks off: {error}"))),
+                    None => Ok(None),
+                },
+            }
+        };
+        let late = || Miss::Fail(format!("the stream neither goes on nor ends within {} s", PATIENCE.as_secs()));
+        tokio::time::timeout(PATIENCE, next).await.map_err(|_| late())?
+    }
+
+    /// The next event.
+    pub(super) async fn next(&mut self) -> Result<Option<Value>, Miss> {
+        let Some(raw) = self.raw().await? else { return Ok(None) };
+        if raw["error"].is_object() {
+            return Err(Miss::Fail(format!("the stream ends with an error: {}", said(&raw["error"]))));
+        }
+        Ok(Some(if self.rpc { raw["result"].clone() } else { raw }))
+    }
+
+    /// All events to the end.
+    pub(super) async fn all(&mut self) -> Result<Vec<Value>, Miss> {
+        let mut events = Vec::new();
+        while let Some(event) = self.next().await? {
+            events.push(event);
+            if events.len() > 10_000 {
+                return Err(Miss::Fail("the stream does not end".to_owned()));
+            }
+        }
+        Ok(events)
+    }
+}
+
+/// The data of the next frame of server-sent events.
+async fn frame(response: &mut reqwest::Response, buffer: &mut Vec<u8>) -> Result<Option<Value>, Miss> {
+    loop {
+        while let Some(end) = buffer.windows(2).position(|pair| pair == b"\n\n") {
+            let frame: Vec<u8> = buffer.drain(..end + 2).collect();
+            let text = String::from_utf8(frame).map_err(|_| Miss::Fail("an event is no UTF-8".to_owned()))?;
+            let lines = text.lines().filter_map(|line| line.strip_prefix("data:"));
+            let data = lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n");
+            if !data.is_empty() {
+                return serde_json::from_str(&data)
+                    .map(Some)
+                    .map_err(|error| Miss::Fail(format!("the data of an event is no JSON: {error}")));
+            }
+        }
+        match response.chunk().await {
+            // A carriage return has no place in the JSON of an event but before the end of a line.
+            Ok(Some(chunk)) => buffer.extend(chunk.iter().copied().filter(|byte| *byte != b'\r')),
+            Ok(None) => return Ok(None),
+            Err(error) => return Err(Miss::Fail(format!("the stream breaks off: {error}"))),
+        }
+        if buffer.len() > LIMIT {
+            return Err(Miss::Fail("an event does not end".to_owned()));
+        }
+    }
+}

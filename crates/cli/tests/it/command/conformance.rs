@@ -1,0 +1,126 @@
+//! `a2a conformance`.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::Desk;
+
+const BEGIN: &str = "<!-- requirements: begin -->\n";
+const END: &str = "<!-- requirements: end -->\n";
+
+/// The program is checked by itself: the official report is whole, and says what `docs/cli.md` says.
+#[test]
+fn the_program_checks_itself_and_writes_the_official_report() {
+    let desk = Desk::new();
+    let ran = desk.run(&["conformance", "--cli", "--report", "report.yaml", "--report", "report.json", "-o", "json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let shown: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(shown["failed"], 0, "{shown}");
+    let report: Value = serde_saphyr::from_str(&std::fs::read_to_string(desk.work("report.yaml")).unwrap()).unwrap();
+    for part in ["report", "summary", "requirements", "default_001_breakdown", "error_codes", "attestation"] {
+        assert!(report[part].is_object(), "{part}");
+    }
+    assert_eq!(report["default_001_breakdown"].as_object().unwrap().len(), 6);
+    assert_eq!(report["error_codes"]["A2ACLI_ERR_TIMEOUT"]["status"], "pass");
+    let requirements = report["requirements"].as_object().unwrap();
+    let rules = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli-rules.txt")).unwrap();
+    let rules: Vec<_> =
+        rules.lines().filter(|line| line.starts_with("A2ACLI_")).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(requirements.keys().map(String::as_str).collect::<Vec<_>>(), rules);
+    let mut table = "| requirement | tier | status | note |\n|---|---|---|---|\n".to_owned();
+    for (id, row) in requirements {
+        let (status, note) = (row["status"].as_str().unwrap(), row["note"].as_str().unwrap());
+        assert!(["pass", "partial", "fail", "not_measured", "na", "withdrawn"].contains(&status), "{id} {status}");
+        assert!((status == "pass") == note.is_empty(), "{id} {row}");
+        assert!(row["tier"].is_u64() && row["area"].is_string() && row["spec"].is_string() && row["requirement"].is_string(), "{id} {row}");
+        assert!(status != "pass" || !row["evidence"].as_array().unwrap().is_empty(), "{id} {row}");
+        table.push_str(&format!("| {id} | {} | {status} | {note} |\n", row["tier"]));
+    }
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli.md");
+    let text = std::fs::read_to_string(&page).unwrap();
+    let (before, rest) = text.split_once(BEGIN).unwrap();
+    let (current, after) = rest.split_once(END).unwrap();
+    if std::env::var_os("CHANCERY_BLESS").is_some() {
+        std::fs::write(page, format!("{before}{BEGIN}{table}{END}{after}")).unwrap();
+    } else {
+        assert!(current == table, "docs/cli.md is out of date: CHANCERY_BLESS=1 cargo test -p chancery-cli --test it command::conformance");
+    }
+}
+
+/// A2ACLI_CONFORM_001: the demo keeps the rules over every interface, and what was not tested is told apart.
+#[test]
+fn an_agent_is_checked_over_every_interface() {
+    let desk = Desk::new();
+    let mut arguments = vec!["conformance", "--suite", "tck", "-o", "json"];
+    for report in ["r.json", "r.xml", "r.html", "r.md", "r.yaml"] {
+        arguments.extend(["--report", report]);
+    }
+    let ran = desk.run(&arguments);
+    let report: Value = serde_json::from_str(&ran.out).unwrap();
+    let broken: Vec<_> = report["findings"].as_array().unwrap().iter().filter(|one| one["status"] == "failed").collect();
+    assert_eq!((ran.code, report["conformant"].as_bool()), (0, Some(true)), "{broken:?}");
+    assert!(report["passed"].as_u64().unwrap() > 150 && report["notTested"].as_u64().unwrap() > 0, "{report}");
+    assert_eq!(report["interfaces"], serde_json::json!(["JSONRPC 1.0", "HTTP+JSON 1.0", "GRPC 1.0"]));
+    let rules = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules.txt")).unwrap();
+    for finding in report["findings"].as_array().unwrap() {
+        let id = finding["id"].as_str().unwrap();
+        assert!(id.ends_with('*') || rules.lines().any(|line| line.split_whitespace().next() == Some(id)), "{id} is no rule");
+        assert!(id.ends_with('*') || !finding["tck"].as_array().unwrap().is_empty(), "{finding}");
+        assert!((finding["status"] == "passed") == finding["note"].as_str().unwrap().is_empty(), "{finding}");
+    }
+    let read = |name: &str| std::fs::read_to_string(desk.work(name)).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&read("r.json")).unwrap(), report);
+    let yaml: Value = serde_saphyr::from_str(&read("r.yaml")).unwrap();
+    assert_eq!(yaml["findings"].as_array().unwrap().len(), report["findings"].as_array().unwrap().len());
+    let tests = format!("tests=\"{}\" failures=\"0\"", report["findings"].as_array().unwrap().len());
+    assert!(read("r.xml").contains(&tests) && read("r.xml").contains("<skipped message="), "{}", read("r.xml"));
+    assert!(read("r.html").contains("<h1>Conformance of Demo ") && read("r.md").contains("| V10-GET-002 | must | GRPC |"));
+}
+
+/// What breaks a rule is told, by its rule and its place, and counts as `--fail-on` says.
+#[test]
+fn a_broken_rule_is_told_and_counts_as_wanted() {
+    let desk = Desk::new();
+    let mut card = desk.json(&["card", "get"]);
+    card["version"] = "".into();
+    std::fs::write(desk.work("bad.json"), card.to_string()).unwrap();
+    let ran = desk.run(&["conformance", "-a", "./bad.json", "--only", "V10-CARD-00*"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.out.contains("Failed: V10-CARD-007 must (TCK CARD-STRUCT-001): version "), "{}", ran.out);
+    assert!(ran.out.contains("Verdict: not conformant (1 must failed)\n"), "{}", ran.out);
+    assert!(ran.err.contains("error: A2AX_ERR_CHECKS_FAILED"), "{ran:?}");
+    desk.ok(&["conformance", "-a", "./bad.json", "--only", "V10-CARD-00*", "--fail-on", "never"]);
+    desk.ok(&["conformance", "-a", "./bad.json", "--only", "V10-CARD-00*", "--skip", "V10-CARD-007"]);
+}
+
+/// Without tasks nothing is made; an interface can be chosen, and a list is only a list.
+#[test]
+fn checks_can_be_chosen_listed_and_explained() {
+    let desk = Desk::new();
+    let report = desk.json(&["conformance", "--read-only", "--transport", "rest", "--level", "must"]);
+    assert_eq!(report["interfaces"], serde_json::json!(["HTTP+JSON 1.0"]));
+    assert_eq!(desk.json(&["task", "list"])["totalSize"], 0, "a check made a task");
+    let findings = report["findings"].as_array().unwrap();
+    assert!(findings.iter().all(|one| one["level"] == "must" && (one["place"] == "HTTP+JSON" || one["place"] == "")), "{report}");
+    assert!(findings.iter().any(|one| one["status"] == "passed") && findings.iter().any(|one| one["note"] == "it makes a task"));
+    let checks = desk.json(&["conformance", "--list"])["checks"].as_array().unwrap().len();
+    let official = desk.json(&["conformance", "--list", "--suite", "tck"])["checks"].as_array().unwrap().len();
+    assert!(checks >= 100 && official >= 70 && official < checks, "{checks} {official}");
+    assert_eq!(desk.json(&["conformance", "--cli", "--list"])["checks"].as_array().unwrap().len(), 66);
+    let out = desk.ok(&["conformance", "--explain", "CORE-GET-002"]);
+    assert!(out.starts_with("Check: V10-GET-002\nTCK: CORE-GET-002\nLevel: must\n"), "{out}");
+    assert_eq!(desk.run(&["conformance", "--explain", "V10-NONE-001"]).code, 2);
+    assert_eq!(desk.run(&["conformance", "--report", "x.pdf"]).code, 2);
+    let ran = desk.run(&["conformance", "--suite", "acts"]);
+    assert!(ran.code == 1 && ran.err.contains("the suite acts is not built yet"), "{ran:?}");
+    assert_eq!(desk.run(&["conformance", "-a", "localhost:1"]).code, 3);
+}
+
+/// The checks find what they are there for.
+#[test]
+fn built_in_faults_are_found() {
+    let ran = Desk::new().run(&["conformance", "--self-test"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.out.contains("Verdict: every fault was found\n") && ran.out.contains("Result: 23 passed, 0 failed"), "{ran:?}");
+}
