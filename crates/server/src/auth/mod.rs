@@ -28,7 +28,7 @@ use self::scheme::{Identity, Kind, Proven};
 pub use self::{
     certificate::CertificateName,
     jwt::{Algorithm, Jwt},
-    scheme::{Holder, Scheme, Secret},
+    scheme::{Digest, Holder, Scheme},
 };
 use crate::guard;
 
@@ -36,9 +36,9 @@ use crate::guard;
 ///
 /// ```
 /// use chancery_core::{SecurityRequirement, security::ApiKeyLocation};
-/// use chancery_server::auth::{Auth, Holder, Jwt, Scheme, Secret};
+/// use chancery_server::auth::{Auth, Holder, Jwt, Scheme, Digest};
 ///
-/// let keys = Scheme::api_key(ApiKeyLocation::Header, "X-API-Key").holder(Holder::new("ada", Secret::new("a long random text")));
+/// let keys = Scheme::api_key(ApiKeyLocation::Header, "X-API-Key").holder(Holder::new("ada", Digest::of("a long random text")));
 /// let auth = Auth::new().scheme("key", keys).scheme("oidc", Scheme::jwt(Jwt::issuer("https://id.example", ["agents"])));
 /// // Either of them, and tokens with a scope; without a word about it, either of them as it is.
 /// let auth = auth.require(SecurityRequirement::new().and("oidc", ["agents.call"])).require(SecurityRequirement::new().and("key", [""; 0]));

@@ -21,9 +21,9 @@ use super::{
 ///
 /// ```
 /// use chancery_core::security::ApiKeyLocation;
-/// use chancery_server::auth::{Holder, Scheme, Secret};
+/// use chancery_server::auth::{Holder, Scheme, Digest};
 ///
-/// let keys = Scheme::api_key(ApiKeyLocation::Header, "X-API-Key").holder(Holder::new("ada", Secret::new("a long random text")));
+/// let keys = Scheme::api_key(ApiKeyLocation::Header, "X-API-Key").holder(Holder::new("ada", Digest::of("a long random text")));
 /// assert!(!format!("{keys:?}").contains("random"));
 /// ```
 #[derive(Debug, Clone)]
@@ -53,14 +53,14 @@ pub struct Holder {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Proof {
-    Secret(Secret),
+    Secret(Digest),
     Certificate(String),
 }
 
-/// A secret of which only the SHA-256 digest is kept. Secrets are to be generated, not thought of: a fast digest does not
-/// hide what can be guessed.
+/// What is kept of a secret: its SHA-256 digest. Secrets are to be generated, not thought of: a fast digest does not hide
+/// what can be guessed.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret([u8; 32]);
+pub struct Digest([u8; 32]);
 
 /// Who somebody has proved to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,9 +79,9 @@ pub(super) enum Proven {
     Known(Identity),
 }
 
-impl Secret {
+impl Digest {
     /// The digest of a secret.
-    pub fn new(secret: impl AsRef<[u8]>) -> Self {
+    pub fn of(secret: impl AsRef<[u8]>) -> Self {
         let mut bytes = [0; 32];
         bytes.copy_from_slice(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, secret.as_ref()).as_ref());
         Self(bytes)
@@ -91,7 +91,7 @@ impl Secret {
     /// digest that is none.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let Some(digits) = text.strip_prefix("sha256:") else { return (!text.is_empty()).then(|| Self::new(text)) };
+        let Some(digits) = text.strip_prefix("sha256:") else { return (!text.is_empty()).then(|| Self::of(text)) };
         if digits.len() != 64 || !digits.is_ascii() {
             return None;
         }
@@ -108,15 +108,15 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret")
+        f.write_str("Digest")
     }
 }
 
 impl Holder {
     /// Somebody who knows a secret. With HTTP basic the subject is the user name too.
-    pub fn new(subject: impl Into<String>, secret: Secret) -> Self {
+    pub fn new(subject: impl Into<String>, secret: Digest) -> Self {
         Self { subject: subject.into(), proof: Proof::Secret(secret), scopes: BTreeSet::new() }
     }
 
@@ -255,12 +255,12 @@ impl Scheme {
         match &self.kind {
             Kind::Jwt(jwt) => jwt.prove(&shown).await,
             Kind::Basic => Ok(self.password(&shown)),
-            _ => Ok(self.holding(|_| true, &Secret::new(shown))),
+            _ => Ok(self.holding(|_| true, &Digest::of(shown))),
         }
     }
 
     /// The holder of a secret. All of them are looked at, so that the time tells nothing.
-    fn holding(&self, among: impl Fn(&Holder) -> bool, shown: &Secret) -> Proven {
+    fn holding(&self, among: impl Fn(&Holder) -> bool, shown: &Digest) -> Proven {
         let mut found = None;
         for holder in &self.holders {
             let same = matches!(&holder.proof, Proof::Secret(secret) if secret.is(shown));
@@ -277,8 +277,8 @@ impl Scheme {
         let Some((user, password)) = decoded.as_deref().and_then(|text| text.split_once(':')) else {
             return Proven::Wrong("the user name and password cannot be read");
         };
-        let user = Secret::new(user);
-        self.holding(|holder| Secret::new(&holder.subject).is(&user), &Secret::new(password))
+        let user = Digest::of(user);
+        self.holding(|holder| Digest::of(&holder.subject).is(&user), &Digest::of(password))
     }
 
     fn certified(&self, certificate: Option<&PeerCertificate>, name: CertificateName) -> Proven {
@@ -363,12 +363,12 @@ mod tests {
     #[test]
     fn a_secret_is_read_as_itself_or_as_its_digest_and_is_never_shown() {
         let digest = "sha256:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
-        assert_eq!(Secret::parse(digest), Some(Secret::new("secret")));
-        assert_eq!(Secret::parse("secret"), Some(Secret::new("secret")));
-        for wrong in ["", "sha256:", "sha256:2bb8", &digest.replace('2', "g"), &format!("{digest}00")] {
-            assert_eq!(Secret::parse(wrong), None, "{wrong}");
+        assert_eq!(Digest::parse(digest), Some(Digest::of("secret")));
+        assert_eq!(Digest::parse("secret"), Some(Digest::of("secret")));
+        for wrong in ["", "sha256:", "sha256:2bb8", &digest.replace("2bb", "2gb"), &format!("{digest}00")] {
+            assert_eq!(Digest::parse(wrong), None, "{wrong}");
         }
-        assert_eq!(format!("{:?}", Secret::new("secret")), "Secret");
+        assert_eq!(format!("{:?}", Digest::of("secret")), "Digest");
     }
 
     fn head(build: impl FnOnce(http::request::Builder) -> http::request::Builder) -> Parts {
@@ -384,7 +384,7 @@ mod tests {
     }
 
     fn held(scheme: Scheme) -> Scheme {
-        scheme.holder(Holder::new("ada", Secret::new("k-ada"))).holder(Holder::new("bob", Secret::new("k-bob")))
+        scheme.holder(Holder::new("ada", Digest::of("k-ada"))).holder(Holder::new("bob", Digest::of("k-bob")))
     }
 
     #[tokio::test]
