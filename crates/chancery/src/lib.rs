@@ -17,7 +17,7 @@
 //! }
 //! ```
 //!
-//! Every step up is one more word: `.store(…)`, `.data(…)`, `.public_url(…)`, `.limits(…)`; several
+//! Every step up is one more word: `.store(…)`, `.data(…)`, `.public_url(…)`, `.auth(…)`, `.limits(…)`; several
 //! agents on one port are [`Server::several`]. The parts are in [`engine`], [`server`] and [`core`].
 
 pub use chancery_core as core;
@@ -31,7 +31,7 @@ pub use chancery_engine::{
     Agent, Engine, Failure, OnRestart, Outcome, Turn,
     store::{self, Memory, Sqlite},
 };
-pub use chancery_server::{Limits, Place, Running, Server, Tls};
+pub use chancery_server::{Auth, Limits, Place, Running, Server, Tls, auth};
 
 #[doc = include_str!("../../../README.md")]
 #[cfg(doctest)]

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use chancery::{Limits, Memory, Place, Running, Server, Sqlite, Tls, server::guard::Guard, store::Store};
+use chancery::{Auth, Limits, Memory, Place, Running, Server, Sqlite, Tls, server::guard::Guard, store::Store};
 use chancery_core::{Binding, Card, Version};
 use chancery_engine::{
     push::Schedule,
@@ -69,6 +69,9 @@ pub(crate) struct Serve {
     /// The key of the certificate
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
+    /// Who issues certificates for clients; without [auth], every call needs one
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_client_ca: Option<PathBuf>,
     /// One agent without a file: it gives back what it gets
     #[arg(long, conflicts_with_all = ["file", "demo", "exec"])]
     echo: bool,
@@ -121,6 +124,8 @@ struct Plan {
     /// What the file says; the demo and the quick agents have none.
     config: Option<Config>,
     agents: Vec<Made>,
+    /// Who may call; made once, so that all agents share the keys that were fetched.
+    rules: Option<Auth>,
     demo: bool,
     listen: String,
     public_url: Option<String>,
@@ -188,7 +193,7 @@ async fn stay(plan: &Plan, children: &Children, running: &Running) -> Result<()>
         }
         match Config::load(&current.file).and_then(|config| config.check().map(|()| config)) {
             Ok(changed) => {
-                apply(&current, &changed, children, running);
+                apply(&current, &changed, plan.rules.as_ref(), children, running);
                 current = changed;
                 watch = Watch::new(current.sources()).await;
             }
@@ -198,7 +203,8 @@ async fn stay(plan: &Plan, children: &Children, running: &Running) -> Result<()>
 }
 
 /// Applies what can be applied to agents at work, and says what cannot.
-fn apply(current: &Config, changed: &Config, children: &Children, running: &Running) {
+fn apply(current: &Config, changed: &Config, rules: Option<&Auth>, children: &Children, running: &Running) {
+    let rules = Rules { all: rules, config: Some(changed) };
     let mut same = changed.clone();
     same.agents.clone_from(&current.agents);
     if same != *current {
@@ -212,7 +218,7 @@ fn apply(current: &Config, changed: &Config, children: &Children, running: &Runn
     let old = |name: &str| current.agents.iter().find(|agent| agent.name == name);
     for (agent, made) in changed.agents.iter().zip(&made).filter(|(agent, _)| old(&agent.name) != Some(agent)) {
         let moved = old(&agent.name).is_some_and(|old| old.path != agent.path);
-        match running.replace(made.place(None, changed.retention.tasks)) {
+        match running.replace(rules.over(&agent.name, made.place(None, changed.retention.tasks))) {
             Ok(()) if moved => tracing::info!(agent = agent.name, path = agent.path, "the agent moved"),
             Ok(()) => tracing::info!(agent = agent.name, "the agent is as the file says now"),
             Err(error) => tracing::error!(agent = agent.name, %error, "the agent could not be changed"),
@@ -327,6 +333,7 @@ impl Plan {
         Self {
             source: config.file.display().to_string(),
             agents: config.agents(children),
+            rules: config.auth.as_ref().map(|auth| auth.rules()),
             demo: false,
             listen: config.server.listen.clone(),
             public_url: config.server.public_url.clone(),
@@ -345,6 +352,7 @@ impl Plan {
             source: "none, demo agents".to_owned(),
             config: None,
             agents: demo::agents(),
+            rules: None,
             demo: true,
             listen: "127.0.0.1:8080".to_owned(),
             public_url: None,
@@ -379,17 +387,37 @@ impl Plan {
         if let Some(url) = &self.public_url {
             server = server.public_url(url);
         }
-        if let (Some(cert), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) {
-            server = server.tls(Tls::open(cert, key).map_err(told)?);
+        if let Some(tls) = self.tls(arguments)? {
+            server = server.tls(tls);
+        }
+        if let Some(auth) = &self.rules {
+            server = server.auth(auth.clone());
         }
         let retention = self.config.as_ref().map_or(Some(Duration::from_secs(30 * 24 * 3_600)), |config| config.retention.tasks);
         for agent in &self.agents {
-            server = server.place(agent.place(self.demo.then_some(()), retention));
+            let rules = Rules { all: self.rules.as_ref(), config: self.config.as_ref() };
+            server = server.place(rules.over(&agent.name, agent.place(self.demo.then_some(()), retention)));
         }
         let bound = server.bind(self.listen.as_str()).await;
         bound.map_err(|error| {
             Trouble::own("PORT", format!("cannot serve on {}: {}", self.listen, told(error))).hint("--port 0 takes a free port").into()
         })
+    }
+
+    fn tls(&self, arguments: &Serve) -> Result<Option<Tls>> {
+        let said = self.config.as_ref().and_then(|config| config.tls.as_ref());
+        let (cert, key, client_ca) = match (&arguments.tls_cert, &arguments.tls_key, said) {
+            (Some(cert), Some(key), said) => {
+                (cert, key, arguments.tls_client_ca.as_ref().or(said.and_then(|said| said.client_ca.as_ref())))
+            }
+            (_, _, Some(said)) => (&said.cert, &said.key, said.client_ca.as_ref()),
+            _ => return Ok(None),
+        };
+        let tls = Tls::open(cert, key).map_err(told)?;
+        Ok(Some(match client_ca {
+            Some(file) => tls.client_ca(file).map_err(told)?,
+            None => tls,
+        }))
     }
 
     fn limits(&self) -> Limits {
@@ -450,6 +478,25 @@ impl Plan {
         line(format!("  curl {url}{first}/tasks -H 'A2A-Version: 1.0'"));
         line(String::new());
         text
+    }
+}
+
+/// Who may call which agent.
+struct Rules<'a> {
+    all: Option<&'a Auth>,
+    config: Option<&'a Config>,
+}
+
+impl Rules<'_> {
+    /// The place with the rules of its agent, if it has rules of its own.
+    fn over(&self, agent: &str, place: Place) -> Place {
+        let own =
+            self.config.and_then(|config| config.agents.iter().find(|known| known.name == agent)).and_then(|agent| agent.auth.as_ref());
+        match (own, self.all, self.config.and_then(|config| config.auth.as_ref())) {
+            (Some(alternatives), _, _) if alternatives.is_empty() => place.open(),
+            (Some(alternatives), Some(all), Some(auth)) => place.auth(all.clone().requiring(auth.requirements(alternatives))),
+            _ => place,
+        }
     }
 }
 

@@ -16,6 +16,9 @@ pub struct Caller {
     pub subject: Option<String>,
     /// What the caller may do.
     pub scopes: BTreeSet<String>,
+    /// How the caller proved who it is: the name of a security scheme in the card, or several joined by `+`. `None` for
+    /// a caller that was not asked.
+    pub scheme: Option<String>,
     /// URIs of the extensions that are active for this call.
     pub extensions: BTreeSet<String>,
     /// The caller's trace, to be carried on.
@@ -61,6 +64,13 @@ impl Caller {
     #[must_use]
     pub fn scope(mut self, scope: impl Into<String>) -> Self {
         self.scopes.insert(scope.into());
+        self
+    }
+
+    /// Says how the caller proved who it is.
+    #[must_use]
+    pub fn scheme(mut self, scheme: impl Into<String>) -> Self {
+        self.scheme = Some(scheme.into());
         self
     }
 

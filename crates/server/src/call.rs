@@ -15,10 +15,10 @@ const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
 /// Bytes of an idempotency key.
 const KEY_BYTES: usize = 256;
 
-/// Who calls, as the headers say; gRPC metadata are headers too. Of the extensions that are asked for,
-/// those are active that the agent knows.
-pub(crate) fn caller(headers: &HeaderMap, version: Version, known: &[String]) -> Result<Caller> {
-    let mut caller = Caller::anonymous();
+/// A caller in the circumstances that the headers tell; gRPC metadata are headers too. Of the extensions that are asked
+/// for, those are active that the agent knows.
+pub(crate) fn caller(who: &Caller, headers: &HeaderMap, version: Version, known: &[String]) -> Result<Caller> {
+    let mut caller = who.clone();
     if !known.is_empty() {
         caller.extensions = chancery_wire::headers::requested_extensions(version, texts(headers));
         caller.extensions.retain(|uri| known.contains(uri));

@@ -25,6 +25,7 @@ use http::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    auth::{Auth, Denial},
     body::Body,
     card::CardFiles,
     cors::Cors,
@@ -71,6 +72,8 @@ pub(crate) struct Hosted {
     pub(crate) extensions: Vec<String>,
     pub(crate) versions: Vec<Version>,
     pub(crate) bindings: Vec<Binding>,
+    /// Who may call it; everybody when nothing is said.
+    pub(crate) auth: Option<Arc<Auth>>,
 }
 
 impl Hosted {
@@ -86,6 +89,7 @@ impl Hosted {
             extensions,
             versions: crate::server::VERSIONS.to_vec(),
             bindings: crate::server::BINDINGS.to_vec(),
+            auth: None,
         })
     }
 }
@@ -176,21 +180,18 @@ impl Inner {
         let mut response = match (&head.method, form) {
             (&Method::OPTIONS, form) => return self.cors.preflight(&head.headers, form.is_some()),
             (&Method::GET | &Method::HEAD, Some(form)) => return agent.cards.answer(form, &head.headers),
-            (&Method::POST, Some(CardForm::Merged)) if below.len() <= 1 => {
-                let visit = Visit { doors: self, agent, head, peer, deadline: None };
-                match visit.read(body).await {
+            (&Method::POST, Some(CardForm::Merged)) if below.len() <= 1 => match Visit::begin(self, agent, head, peer).await {
+                Ok(visit) => match visit.read(body).await {
                     Ok(body) => jsonrpc::answer(&visit, &body).await,
                     Err(refusal) => jsonrpc::refused(&visit, &refusal),
-                }
-            }
+                },
+                Err(denial) => jsonrpc::denied(head, &denial),
+            },
             (_, Some(_)) => {
                 self.meter.refused();
                 not_allowed(if below.len() <= 1 { "GET, HEAD, POST, OPTIONS" } else { "GET, HEAD, OPTIONS" })
             }
-            (_, None) => {
-                let visit = Visit { doors: self, agent, head, peer, deadline: None };
-                Box::pin(rest::answer(&visit, below, body)).await
-            }
+            (_, None) => Box::pin(rest::answer(self, agent, head, peer, below, body)).await,
         };
         self.cors.allow(&head.headers, response.headers_mut());
         response
@@ -207,6 +208,17 @@ impl Inner {
         let mut changed = agents.to_vec();
         change(&mut changed);
         *agents = sorted(changed);
+    }
+
+    /// Counts and tells of a caller that is not let in. Who tries too often is told to wait, if there is a pace to keep.
+    pub(crate) fn denied(&self, agent: &Hosted, peer: Option<IpAddr>, mut denial: Denial) -> Denial {
+        self.meter.denied(denial.error.kind());
+        let error = denial.error.kind().reason();
+        tracing::info!(agent = agent.key, peer = peer.map(tracing::field::display), error, why = denial.why, "denied");
+        if let Err(error) = self.gate.pace(|| format!("denied/{}", peer.map(|peer| peer.to_string()).unwrap_or_default())) {
+            denial = error.into();
+        }
+        denial
     }
 
     /// What the server says about itself.

@@ -17,7 +17,7 @@ mod stream;
 use std::{convert::Infallible, net::IpAddr, sync::Arc, time::Duration};
 
 use chancery_core::{
-    Binding, BoxError, Bytes, Card, Error, ErrorKind, Operation, Origin, Reply, Request as Asked, Result, Version, extension,
+    Binding, BoxError, Bytes, Card, Error, ErrorKind, FileBytes, Operation, Origin, Reply, Request as Asked, Result, Version, extension,
 };
 use chancery_wire::{headers, methods, version};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header::CONTENT_TYPE, request::Parts};
@@ -28,6 +28,7 @@ use tonic::Code;
 pub(crate) use self::beside::Services;
 use self::{status::Refused, stream::EventFrames};
 use crate::{
+    auth::Denial,
     body::Body,
     call,
     doors::{Hosted, Inner},
@@ -69,13 +70,29 @@ where
     let Some((version, operation)) = methods::grpc_method(path) else {
         return refused(&Error::new(ErrorKind::MethodNotFound, "There is no such service or method here").into());
     };
-    let call = match Call::new(doors, &head, peer, version, operation) {
+    let call = match Call::new(doors, &head, version, operation) {
         Ok(call) => call,
         Err(error) => return refused(&error.into()),
     };
-    match call.read(body).await {
-        Ok((agent, request)) => call.run(agent, request).await,
-        Err(refusal) => refused(&refusal),
+    // Agents are told apart by what is in the body. Where all of them have the same rules, nobody's body is read for nothing.
+    let early = match call.alike() {
+        Some(agent) => match Visit::begin(doors, agent, &head, peer).await {
+            Ok(visit) => Some(visit.who),
+            Err(denial) => return call.denied(denial),
+        },
+        None => None,
+    };
+    let (agent, request) = match call.read(body).await {
+        Ok(read) => read,
+        Err(refusal) => return refused(&refusal),
+    };
+    let visit = match early {
+        Some(who) => Ok(Visit { doors, agent, head: &head, peer, who, deadline: None }),
+        None => Visit::begin(doors, agent, &head, peer).await,
+    };
+    match visit {
+        Ok(visit) => call.run(visit, request).await,
+        Err(denial) => call.denied(denial),
     }
 }
 
@@ -88,7 +105,6 @@ pub(crate) fn panicked() -> Response<Body> {
 struct Call<'a> {
     doors: &'a Inner,
     head: &'a Parts,
-    peer: Option<IpAddr>,
     version: Version,
     operation: Operation,
     deadline: Option<Instant>,
@@ -96,11 +112,11 @@ struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    fn new(doors: &'a Inner, head: &'a Parts, peer: Option<IpAddr>, version: Version, operation: Operation) -> Result<Self> {
+    fn new(doors: &'a Inner, head: &'a Parts, version: Version, operation: Operation) -> Result<Self> {
         demand_version(&head.headers, version)?;
         // A time that no clock reaches is no limit.
         let deadline = timeout(&head.headers)?.and_then(|time| Instant::now().checked_add(time));
-        Ok(Self { doors, head, peer, version, operation, deadline, agents: doors.agents() })
+        Ok(Self { doors, head, version, operation, deadline, agents: doors.agents() })
     }
 
     /// What is asked, and of whom.
@@ -142,8 +158,37 @@ impl<'a> Call<'a> {
         })
     }
 
-    async fn run(&self, agent: &Hosted, request: Asked) -> Response<Body> {
-        let visit = Visit { doors: self.doors, agent, head: self.head, peer: self.peer, deadline: self.deadline };
+    /// Any agent, if the same callers may call all of them.
+    fn alike(&self) -> Option<&Hosted> {
+        let (first, others) = self.agents.split_first()?;
+        let same = |other: &Arc<Hosted>| match (&first.auth, &other.auth) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        others.iter().all(same).then_some(&**first)
+    }
+
+    /// Answers a caller that is not let in.
+    fn denied(&self, denial: Denial) -> Response<Body> {
+        let mut challenges = HeaderMap::new();
+        denial.headers(&mut challenges);
+        let answer = match &*self.agents {
+            [agent] => self.public_card(&agent.card, denial.error),
+            _ => Err(denial.error),
+        };
+        match answer.and_then(|card| codec::reply(self.version, card, FileBytes::default())) {
+            Ok(message) => success(HeaderMap::new(), single(message, HeaderMap::new())),
+            Err(error) => {
+                let mut response = Refused::from(error).response(self.version);
+                response.headers_mut().extend(challenges);
+                response
+            }
+        }
+    }
+
+    async fn run(&self, mut visit: Visit<'_>, request: Asked) -> Response<Body> {
+        let agent = visit.agent;
+        visit.deadline = self.deadline;
         if let Err(error) = visit.demand_served(self.version, Binding::Grpc) {
             self.doors.meter.refused();
             return Refused::from(error).response(self.version);
@@ -151,7 +196,7 @@ impl<'a> Call<'a> {
         let file_bytes = request.origin().map(|origin| origin.file_bytes).unwrap_or_default();
         let done = visit.run(self.version, Binding::Grpc, request, false).await;
         let mut told = HeaderMap::new();
-        visit.answer_headers(&done.caller, &mut told);
+        visit.answer_headers(&done.caller, done.challenges, &mut told);
         let answer = match done.answer {
             Ok(Reached::Stream(events)) => match done.pass {
                 Some(pass) => {

@@ -9,13 +9,15 @@ use chancery_wire::{
 use http::{
     HeaderValue, Response, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE},
+    request::Parts,
 };
 use serde_json::value::RawValue;
 
 use crate::{
+    auth::Denial,
     body::Body,
     sse::EventBody,
-    visit::{Reached, Refusal, Visit, error_headers},
+    visit::{Reached, Refusal, Visit, error_headers, version_of},
 };
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -36,6 +38,14 @@ pub(crate) fn refused(visit: &Visit<'_>, refusal: &Refusal) -> Response<Body> {
     let mut response = failure(dialect_of_error(visit, None), &Id::null(), &refusal.error);
     *response.status_mut() = refusal.status;
     visit.doors.meter.refused();
+    response
+}
+
+/// Answers a caller that is not let in. Nothing of the call is known yet but the version that its head names.
+pub(crate) fn denied(head: &Parts, denial: &Denial) -> Response<Body> {
+    let said = version_of(head);
+    let mut response = failure(dialect(version::of_rpc_error(None, said.as_deref())), &Id::null(), &denial.error);
+    denial.headers(response.headers_mut());
     response
 }
 
@@ -99,7 +109,7 @@ async fn single(visit: &Visit<'_>, call: &Call<'_>, in_batch: bool) -> Response<
         }
         Err(error) => failure(dialect(version), &id, &error),
     };
-    visit.answer_headers(&done.caller, response.headers_mut());
+    visit.answer_headers(&done.caller, done.challenges, response.headers_mut());
     response
 }
 
@@ -124,7 +134,7 @@ async fn read(visit: &Visit<'_>, call: &Call<'_>, said: Option<&str>, in_batch: 
     let version = match (&request, spoken) {
         // A stream has its version from its first event on; other answers show it themselves.
         (Request::Subscribe(subscribe), Spoken::OfTask) => {
-            let mut caller = chancery_core::Caller::anonymous();
+            let mut caller = visit.who.clone();
             caller.tenant.clone_from(&subscribe.tenant);
             let mut get = GetTask::new(subscribe.id.clone());
             get.history_length = Some(0);

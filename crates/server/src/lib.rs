@@ -5,6 +5,7 @@
 //! [`Operations`](chancery_core::Operations) alone, so that whatever implements it can be served:
 //! an engine that runs an agent, a client that calls another, a gateway that chooses among many.
 
+pub mod auth;
 mod body;
 mod call;
 mod card;
@@ -23,6 +24,7 @@ mod tls;
 mod visit;
 pub mod webhook;
 
+pub use auth::Auth;
 pub use body::Body;
 pub use doors::Doors;
 pub use limit::Limits;

@@ -88,15 +88,18 @@ impl Gate {
 
     /// Lets a request in.
     pub(crate) fn enter(self: &Arc<Self>, caller: impl FnOnce() -> String) -> Result<Pass> {
-        if let Some(rate) = self.limits.requests_per_second {
-            self.keep_pace(caller(), rate)?;
-        }
+        self.pace(caller)?;
         // Counted before it is compared, so that two at the same moment see each other.
         let pass = Pass(self.clone());
         if self.requests.fetch_add(1, Ordering::Relaxed) >= self.limits.requests {
             return Err(Error::new(ErrorKind::Unavailable, "The server has too much to do; try again"));
         }
         Ok(pass)
+    }
+
+    /// Counts a request of somebody, who must keep the pace if there is one.
+    pub(crate) fn pace(&self, caller: impl FnOnce() -> String) -> Result<()> {
+        self.limits.requests_per_second.map_or(Ok(()), |rate| self.keep_pace(caller(), rate))
     }
 
     /// How many requests are under way.

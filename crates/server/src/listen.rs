@@ -22,7 +22,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::doors::Doors;
+use crate::{auth::PeerCertificate, doors::Doors, tls::Tls};
 
 /// How many connections may wait to be accepted: a burst of clients is not sent away.
 const BACKLOG: u32 = 4_096;
@@ -46,13 +46,7 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Accepts connections until `stop`, then lets answers finish for `grace`.
-pub(crate) async fn serve(
-    listener: TcpListener,
-    tls: Option<tokio_rustls::TlsAcceptor>,
-    doors: Doors,
-    stop: CancellationToken,
-    grace: Duration,
-) {
+pub(crate) async fn serve(listener: TcpListener, tls: Option<Tls>, doors: Doors, stop: CancellationToken, grace: Duration) {
     let protocols = Arc::new(Protocols::new(&doors));
     let graceful = GracefulShutdown::new();
     let seats = Arc::new(Semaphore::new(doors.inner().limits.connections));
@@ -77,14 +71,20 @@ pub(crate) async fn serve(
             tracing::debug!(%error, "a connection was gone at once");
             continue;
         }
-        let (protocols, doors, watcher, tls, stop) = (protocols.clone(), doors.clone(), graceful.watcher(), tls.clone(), stop.clone());
+        let (protocols, doors, watcher, stop) = (protocols.clone(), doors.clone(), graceful.watcher(), stop.clone());
+        let tls = tls.as_ref().map(Tls::acceptor);
         let (stall, patience) = (doors.inner().limits.stall_time, doors.inner().limits.header_time);
         tracker.spawn(Box::pin(async move {
             let _seat = seat;
-            let service = service_fn(move |request| {
-                let doors = doors.clone();
-                async move { Ok::<_, std::convert::Infallible>(doors.handle(request, Some(peer.ip())).await) }
-            });
+            let service = |certificate: Option<PeerCertificate>| {
+                service_fn(move |mut request: http::Request<hyper::body::Incoming>| {
+                    let doors = doors.clone();
+                    if let Some(certificate) = &certificate {
+                        request.extensions_mut().insert(certificate.clone());
+                    }
+                    async move { Ok::<_, std::convert::Infallible>(doors.handle(request, Some(peer.ip())).await) }
+                })
+            };
             let served = match tls {
                 None => {
                     let spoken = tokio::select! {
@@ -97,13 +97,18 @@ pub(crate) async fn serve(
                         Ok(Err(error)) => return tracing::debug!(%error, "a connection was gone at once"),
                         Err(_) => return tracing::debug!("a connection said nothing in time"),
                     };
-                    watcher.watch(builder.serve_connection(TokioIo::new(Stalling::new(stream, stall)), service)).await
+                    watcher.watch(builder.serve_connection(TokioIo::new(Stalling::new(stream, stall)), service(None))).await
                 }
                 // In a box, so that connections without TLS have no room for it.
                 Some(tls) => {
                     let secured = Box::pin(async move {
                         match tokio::time::timeout(HANDSHAKE_TIME, tls.accept(Stalling::new(stream, stall))).await {
-                            Ok(Ok(stream)) => watcher.watch(protocols.either.serve_connection(TokioIo::new(stream), service)).await,
+                            Ok(Ok(stream)) => {
+                                // The first one is the client's own.
+                                let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
+                                let service = service(shown.map(|shown| PeerCertificate(Arc::new(shown.clone().into_owned()))));
+                                watcher.watch(protocols.either.serve_connection(TokioIo::new(stream), service)).await
+                            }
                             Ok(Err(error)) => Err(error.into()),
                             Err(late) => Err(late.into()),
                         }

@@ -22,6 +22,8 @@ pub(crate) struct Meter {
     times: [Times; 11],
     /// Requests that were refused before they had an operation.
     refused: AtomicU64,
+    /// Requests whose caller was not known, and those whose caller was not allowed.
+    denied: [AtomicU64; 2],
     /// Errors that were our fault.
     faults: AtomicU64,
     connections: AtomicU64,
@@ -56,6 +58,11 @@ impl Meter {
     /// Counts a request that never came to an operation.
     pub(crate) fn refused(&self) {
         add(&self.refused, 1);
+    }
+
+    /// Counts a request whose caller was not let in.
+    pub(crate) fn denied(&self, kind: ErrorKind) {
+        add(&self.denied[usize::from(kind == ErrorKind::PermissionDenied)], 1);
     }
 
     /// Counts a connection.
@@ -96,6 +103,10 @@ impl Meter {
             let seconds = Duration::from_micros(read(&times.micros)).as_secs_f64();
             line(&mut text, "a2a_request_seconds_sum", &format!("operation=\"{operation}\""), seconds);
             line(&mut text, "a2a_request_seconds_count", &format!("operation=\"{operation}\""), count);
+        }
+        head(&mut text, "a2a_denied_total", "counter", "Requests whose caller was not let in.");
+        for (count, reason) in self.denied.iter().zip(["unknown", "not_allowed"]) {
+            line(&mut text, "a2a_denied_total", &format!("reason=\"{reason}\""), read(count));
         }
         for (name, kind, help, value) in [
             ("a2a_refused_total", "counter", "Requests that were refused before they had an operation.", read(&self.refused)),

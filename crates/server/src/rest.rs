@@ -1,42 +1,53 @@
 //! HTTP+JSON: the paths of v1.0, v0.3, v0.2 and the compact dialect.
 
+use std::net::IpAddr;
+
 use chancery_core::{Binding, BoxError, Bytes, Error, ErrorKind, Origin, Version};
 use chancery_wire::{Dialect, StreamMemory, errors, rest, rest::Route};
-use http::{HeaderValue, Method, Response, StatusCode, header::CONTENT_TYPE};
+use http::{HeaderValue, Method, Response, StatusCode, header::CONTENT_TYPE, request::Parts};
 
 use crate::{
     body::Body,
+    doors::{Hosted, Inner},
     jsonrpc,
     sse::EventBody,
-    visit::{Reached, Visit, error_headers},
+    visit::{Reached, Visit, error_headers, version_of},
 };
 
 /// Answers a request to a path below the agent's own.
-pub(crate) async fn answer<B>(visit: &Visit<'_>, below: &str, body: B) -> Response<Body>
+pub(crate) async fn answer<B>(doors: &Inner, agent: &Hosted, head: &Parts, peer: Option<IpAddr>, below: &str, body: B) -> Response<Body>
 where
     B: http_body::Body<Data = Bytes>,
     B::Error: Into<BoxError>,
 {
-    let method = if visit.head.method == Method::HEAD { "GET" } else { visit.head.method.as_str() };
-    let v1_base = visit.agent.path.ends_with("/v1");
-    let said = visit.version();
+    let method = if head.method == Method::HEAD { "GET" } else { head.method.as_str() };
+    let v1_base = agent.path.ends_with("/v1");
+    let said = version_of(head);
     let mut found = Route::find(method, below, said.as_deref(), v1_base);
-    if said.is_none() && found.is_err() && visit.doors.lenient_version {
+    if said.is_none() && found.is_err() && doors.lenient_version {
         found = Route::find(method, below, Some(Version::V1_0.as_str()), v1_base);
     }
     let route = match found {
         Ok(Some(route)) => route,
         Ok(None) => {
-            visit.doors.meter.refused();
+            doors.meter.refused();
             let error = Error::new(ErrorKind::MethodNotFound, "There is nothing at this path for this method");
             return failure(dialect_of_path(below), &error);
         }
         Err(error) => {
-            visit.doors.meter.refused();
+            doors.meter.refused();
             return failure(dialect_of_path(below), &error);
         }
     };
     let usual = usual_dialect(route.version);
+    let visit = match Visit::begin(doors, agent, head, peer).await {
+        Ok(visit) => visit,
+        Err(denial) => {
+            let mut response = failure(usual, &denial.error);
+            denial.headers(response.headers_mut());
+            return response;
+        }
+    };
     let body = match visit.read(body).await {
         Ok(body) => body,
         Err(refusal) => {
@@ -75,7 +86,7 @@ where
         }
         Err(error) => failure(dialect, &error),
     };
-    visit.answer_headers(&done.caller, response.headers_mut());
+    visit.answer_headers(&done.caller, done.challenges, response.headers_mut());
     response
 }
 

@@ -20,6 +20,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    auth::{Auth, CertificateName, Scheme},
     cors::Cors,
     doors::{Doors, Hosted},
     guard::{self, Guard},
@@ -65,6 +66,7 @@ pub struct Server {
     limits: Limits,
     origins: Vec<String>,
     tls: Option<Tls>,
+    auth: Option<Auth>,
     lenient_version: bool,
     guard: Guard,
     schedule: Option<Schedule>,
@@ -80,6 +82,8 @@ pub struct Place {
     tenant: String,
     versions: Option<Vec<Version>>,
     bindings: Option<Vec<Binding>>,
+    /// What is said about who may come in; nothing, nobody in particular, or these.
+    auth: Option<Option<Auth>>,
 }
 
 enum What {
@@ -102,7 +106,7 @@ impl Place {
     }
 
     fn new(path: impl Into<String>, what: What) -> Self {
-        Self { path: path.into(), what, key: None, tenant: String::new(), versions: None, bindings: None }
+        Self { path: path.into(), what, key: None, tenant: String::new(), versions: None, bindings: None, auth: None }
     }
 
     /// Puts something between the doors and the agent's engine.
@@ -122,6 +126,18 @@ impl Place {
     /// The value that clients of this agent repeat in every request, as its card tells them.
     pub fn tenant(mut self, tenant: impl Into<String>) -> Self {
         self.tenant = tenant.into();
+        self
+    }
+
+    /// Who may call this agent, instead of those who may call the others.
+    pub fn auth(mut self, auth: Auth) -> Self {
+        self.auth = Some(Some(auth));
+        self
+    }
+
+    /// Lets everybody call this agent, whatever the server says of the others.
+    pub fn open(mut self) -> Self {
+        self.auth = Some(None);
         self
     }
 
@@ -156,6 +172,7 @@ impl Server {
             limits: Limits::default(),
             origins: Vec::new(),
             tls: None,
+            auth: None,
             lenient_version: false,
             guard: Guard::new(),
             schedule: None,
@@ -248,6 +265,27 @@ impl Server {
         self
     }
 
+    /// Who may call the agents; everybody when not said. The cards tell callers what they need. Cards, health, metrics and
+    /// the keys of webhook signatures stay open.
+    ///
+    /// ```no_run
+    /// # use chancery_core::Card;
+    /// # use chancery_engine::{Failure, Outcome, Turn};
+    /// # async fn run(card: Card) -> chancery_core::Result<()> {
+    /// use chancery_server::{Server, auth::{Auth, Jwt, Scheme}};
+    ///
+    /// async fn greet(turn: Turn) -> Result<Outcome, Failure> {
+    ///     Ok(Outcome::reply(format!("Hello {}", turn.caller().subject.as_deref().unwrap_or("stranger"))))
+    /// }
+    /// let auth = Auth::new().scheme("oidc", Scheme::jwt(Jwt::issuer("https://id.example", ["agents"])));
+    /// Server::new(card, greet).auth(auth).serve("127.0.0.1:7420").await
+    /// # }
+    /// ```
+    pub fn auth(mut self, auth: Auth) -> Self {
+        self.auth = Some(auth);
+        self
+    }
+
     /// How long answers and turns may take to finish when the server stops.
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
@@ -286,7 +324,15 @@ impl Server {
         let signer = signer(data).await?;
         let guard = if local.ip().is_loopback() { self.guard.clone().loopback(true) } else { self.guard.clone() };
         let post = guard::Client::new(guard, guard::Timeouts::default()).map_err(Error::internal)?;
-        let webhooks = Webhooks::new(post, signer.clone());
+        let webhooks = Webhooks::new(post.clone(), signer.clone());
+        let certificates = self.tls.as_ref().is_some_and(Tls::asks_for_certificates);
+        if certificates && self.auth.is_none() {
+            // Who asks for certificates and says nothing else means that they are needed.
+            self.auth = Some(Auth::new().scheme("mtls", Scheme::mutual_tls(CertificateName::default())));
+        }
+        if let Some(auth) = &self.auth {
+            auth.prepare(&post, certificates)?;
+        }
         let works = Works {
             base: base.clone(),
             several: self.agents.len() > 1,
@@ -295,6 +341,9 @@ impl Server {
             schedule: self.schedule,
             versions: self.versions,
             bindings: self.bindings,
+            auth: self.auth.map(Arc::new),
+            post,
+            certificates,
         };
         let (mut engines, mut hosted) = (Vec::new(), Vec::new());
         for place in self.agents {
@@ -305,8 +354,10 @@ impl Server {
         let jwks = signer.jwks();
         let closing = CancellationToken::new();
         let doors = Doors::new(hosted, self.limits, self.lenient_version, Cors(self.origins), Some(jwks.into()), closing.clone());
-        let acceptor = self.tls.map(Tls::acceptor);
-        let serving = tokio::spawn(Box::pin(listen::serve(listener, acceptor, doors.clone(), closing.clone(), self.grace)));
+        if let Some(tls) = &self.tls {
+            tokio::spawn(tls.clone().watch(closing.clone()));
+        }
+        let serving = tokio::spawn(Box::pin(listen::serve(listener, self.tls, doors.clone(), closing.clone(), self.grace)));
         Ok(Running { local, works, doors, engines: Mutex::new(engines), closing, serving, grace: self.grace })
     }
 }
@@ -321,6 +372,11 @@ struct Works {
     schedule: Option<Schedule>,
     versions: Vec<Version>,
     bindings: Vec<Binding>,
+    auth: Option<Arc<Auth>>,
+    /// Fetches keys.
+    post: guard::Client,
+    /// Whether clients can show certificates.
+    certificates: bool,
 }
 
 impl Works {
@@ -332,7 +388,24 @@ impl Works {
         let versions = place.versions.unwrap_or_else(|| self.versions.clone());
         let bindings = place.bindings.unwrap_or_else(|| self.bindings.clone());
         let gate = Where { base: &self.base, path: &path, key: &key, tenant: &place.tenant, several: self.several };
-        let describe = |card: &mut Card| describe(card, &gate, &versions, &bindings);
+        let auth = match place.auth {
+            None => self.auth.clone(),
+            Some(None) => None,
+            Some(Some(auth)) => {
+                auth.prepare(&self.post, self.certificates)?;
+                Some(Arc::new(auth))
+            }
+        };
+        let describe = |card: &mut Card| {
+            describe(card, &gate, &versions, &bindings);
+            match &auth {
+                Some(auth) => auth.describe(card),
+                None if !card.security_requirements.is_empty() => {
+                    tracing::warn!(agent = key, "the card demands credentials that are not checked here");
+                }
+                None => {}
+            }
+        };
         let (card, operations, engine): (Card, Arc<dyn Operations>, _) = match place.what {
             What::Agent(builder, wrap) => {
                 let builder = builder.with_cards(describe).name(key.clone());
@@ -355,7 +428,7 @@ impl Works {
         let since = httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
         let since = HeaderValue::from_str(&since).map_err(Error::internal)?;
         let mut agent = Hosted::new(&key, &path, &card, operations, since)?;
-        (agent.versions, agent.bindings) = (versions, bindings);
+        (agent.versions, agent.bindings, agent.auth) = (versions, bindings, auth);
         Ok((agent, engine))
     }
 

@@ -1,14 +1,42 @@
-//! TLS for the port.
+//! TLS for the port: 1.2 and 1.3, HTTP/2 by ALPN, client certificates, and files that may change while it runs.
 
-use std::{fmt, path::Path, sync::Arc};
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
 
-use chancery_core::{Error, Result};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+use chancery_core::{BoxError, Error, Result};
+use rustls::{
+    RootCertStore, ServerConfig,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    server::WebPkiClientVerifier,
+};
+use tokio_util::sync::CancellationToken;
 
-/// A certificate and its key.
+/// How often the files are looked at.
+const INTERVAL: Duration = Duration::from_secs(10);
+
+/// A certificate and its key, in files that are read again when they change.
 #[derive(Clone)]
 pub struct Tls {
-    config: Arc<rustls::ServerConfig>,
+    files: Files,
+    interval: Duration,
+    current: Arc<RwLock<Current>>,
+}
+
+#[derive(Clone)]
+struct Files {
+    chain: PathBuf,
+    key: PathBuf,
+    client_ca: Option<PathBuf>,
+}
+
+struct Current {
+    config: Arc<ServerConfig>,
+    /// What the files held.
+    texts: Vec<Vec<u8>>,
 }
 
 impl Tls {
@@ -17,25 +45,107 @@ impl Tls {
     /// # Errors
     /// When a file cannot be read, or the key does not belong to the certificate.
     pub fn open(chain: impl AsRef<Path>, key: impl AsRef<Path>) -> Result<Self> {
-        let chain: Vec<_> = CertificateDer::pem_file_iter(chain.as_ref())
-            .and_then(Iterator::collect)
-            .map_err(|error| Error::internal(format!("{}: {error}", chain.as_ref().display())))?;
-        let key =
-            PrivateKeyDer::from_pem_file(key.as_ref()).map_err(|error| Error::internal(format!("{}: {error}", key.as_ref().display())))?;
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let mut config = rustls::ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(Error::internal)?
-            .with_no_client_auth()
-            .with_single_cert(chain, key)
-            .map_err(Error::internal)?;
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(Self { config: Arc::new(config) })
+        let files = Files { chain: chain.as_ref().to_owned(), key: key.as_ref().to_owned(), client_ca: None };
+        let current = Arc::new(RwLock::new(files.load().map_err(Error::internal)?));
+        Ok(Self { files, interval: INTERVAL, current })
     }
 
-    pub(crate) fn acceptor(self) -> tokio_rustls::TlsAcceptor {
-        self.config.into()
+    /// Takes client certificates that an authority in this PEM file has issued. Those of others are refused when the
+    /// connection is made. Who shows none may still read cards; whether it may call is said by
+    /// [`Server::auth`](crate::Server::auth), and without a word about it, it may not.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or holds no authority.
+    pub fn client_ca(mut self, file: impl AsRef<Path>) -> Result<Self> {
+        self.files.client_ca = Some(file.as_ref().to_owned());
+        self.current = Arc::new(RwLock::new(self.files.load().map_err(Error::internal)?));
+        Ok(self)
     }
+
+    /// How often the files are looked at; every 10 s when not said. New connections get what they hold then; those that are
+    /// there already go on. Files that do not fit together are left alone until they do.
+    #[must_use]
+    pub fn interval(mut self, interval: Duration) -> Self {
+        self.interval = interval;
+        self
+    }
+
+    /// Whether client certificates are asked for.
+    pub(crate) fn asks_for_certificates(&self) -> bool {
+        self.files.client_ca.is_some()
+    }
+
+    /// What a new connection gets.
+    pub(crate) fn acceptor(&self) -> tokio_rustls::TlsAcceptor {
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        current.config.clone().into()
+    }
+
+    /// Looks for changes of the files until `stop`.
+    pub(crate) async fn watch(self, stop: CancellationToken) {
+        while tokio::time::timeout(self.interval, stop.cancelled()).await.is_err() {
+            let (files, current) = (self.files.clone(), self.current.clone());
+            let looked = tokio::task::spawn_blocking(move || renew(&files, &current)).await;
+            match looked {
+                Ok(Ok(true)) => tracing::info!("the certificate was changed; new connections get the new one"),
+                Ok(Ok(false)) => {}
+                Ok(Err(error)) => tracing::warn!(error, "the certificate was changed, and cannot be used; the old one stays"),
+                Err(error) => tracing::error!(%error, "the certificate could not be looked at"),
+            }
+        }
+    }
+}
+
+/// Reads the files again if they have changed.
+fn renew(files: &Files, current: &RwLock<Current>) -> Result<bool, BoxError> {
+    let texts = files.texts()?;
+    if current.read().unwrap_or_else(PoisonError::into_inner).texts == texts {
+        return Ok(false);
+    }
+    let new = files.make(texts)?;
+    *current.write().unwrap_or_else(PoisonError::into_inner) = new;
+    Ok(true)
+}
+
+impl Files {
+    fn load(&self) -> Result<Current, BoxError> {
+        self.make(self.texts()?)
+    }
+
+    /// What the files hold: the chain, the key, the authorities.
+    fn texts(&self) -> Result<Vec<Vec<u8>>, BoxError> {
+        let read = |file: &PathBuf| std::fs::read(file).map_err(|error: io::Error| format!("{}: {error}", file.display()).into());
+        [&self.chain, &self.key].into_iter().chain(&self.client_ca).map(read).collect()
+    }
+
+    fn make(&self, texts: Vec<Vec<u8>>) -> Result<Current, BoxError> {
+        let named = |file: &Path, error: &dyn fmt::Display| BoxError::from(format!("{}: {error}", file.display()));
+        let chain = certificates(&texts[0]).map_err(|error| named(&self.chain, &error))?;
+        let key = PrivateKeyDer::from_pem_slice(&texts[1]).map_err(|error| named(&self.key, &error))?;
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let versions = [&rustls::version::TLS13, &rustls::version::TLS12];
+        let builder = ServerConfig::builder_with_provider(provider.clone()).with_protocol_versions(&versions)?;
+        let builder = match (&self.client_ca, texts.get(2)) {
+            (Some(file), Some(text)) => {
+                let mut roots = RootCertStore::empty();
+                for certificate in certificates(text).map_err(|error| named(file, &error))? {
+                    roots.add(certificate).map_err(|error| named(file, &error))?;
+                }
+                let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+                // Cards are for everybody, so that a connection without a certificate has its uses.
+                builder.with_client_cert_verifier(verifier.allow_unauthenticated().build().map_err(|error| named(file, &error))?)
+            }
+            _ => builder.with_no_client_auth(),
+        };
+        let mut config = builder.with_single_cert(chain, key)?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(Current { config: Arc::new(config), texts })
+    }
+}
+
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, BoxError> {
+    let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>()?;
+    if certificates.is_empty() { Err("there is no certificate in the file".into()) } else { Ok(certificates) }
 }
 
 impl fmt::Debug for Tls {

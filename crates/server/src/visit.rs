@@ -1,6 +1,7 @@
 //! One request to one agent: what all bindings do with it.
 
 use std::{
+    borrow::Cow,
     net::IpAddr,
     pin::Pin,
     time::{Duration, Instant},
@@ -17,6 +18,7 @@ use http_body_util::BodyExt;
 use tracing::Instrument as _;
 
 use crate::{
+    auth::Denial,
     call,
     doors::{Hosted, Inner},
     limit::{Limits, StreamPass},
@@ -32,6 +34,8 @@ pub(crate) struct Visit<'a> {
     pub(crate) agent: &'a Hosted,
     pub(crate) head: &'a Parts,
     pub(crate) peer: Option<IpAddr>,
+    /// Who calls.
+    pub(crate) who: Caller,
     /// When the caller stops waiting.
     pub(crate) deadline: Option<tokio::time::Instant>,
 }
@@ -64,19 +68,25 @@ impl From<Answer> for Reached {
 pub(crate) struct Done {
     pub(crate) answer: Result<Reached>,
     pub(crate) caller: Caller,
+    /// What would let a caller in that was not.
+    pub(crate) challenges: HeaderMap,
     /// For an answer that is a stream.
     pub(crate) pass: Option<StreamPass>,
 }
 
-impl Visit<'_> {
+impl<'a> Visit<'a> {
+    /// Lets a caller in, by the head of its request alone. Until then it takes no place from anybody.
+    pub(crate) async fn begin(doors: &'a Inner, agent: &'a Hosted, head: &'a Parts, peer: Option<IpAddr>) -> Result<Self, Denial> {
+        let who = match &agent.auth {
+            None => Caller::anonymous(),
+            Some(auth) => auth.admit(&agent.key, head).await.map_err(|denial| doors.denied(agent, peer, denial))?,
+        };
+        Ok(Self { doors, agent, head, peer, who, deadline: None })
+    }
+
     /// The version that the request names, in its header or else in its query.
-    pub(crate) fn version(&self) -> Option<std::borrow::Cow<'_, str>> {
-        if let Some(version) = call::text(&self.head.headers, &VERSION).filter(|version| !version.is_empty()) {
-            return Some(version.into());
-        }
-        let query = self.head.uri.query()?;
-        let mut pairs = url::form_urlencoded::parse(query.as_bytes());
-        pairs.find(|(name, _)| name.eq_ignore_ascii_case(headers::VERSION)).map(|(_, version)| version.into_owned().into())
+    pub(crate) fn version(&self) -> Option<Cow<'_, str>> {
+        version_of(self.head)
     }
 
     /// Reads the body, within its limits.
@@ -135,9 +145,19 @@ impl Visit<'_> {
     }
 
     async fn enter(&self, version: Version, operation: Operation, request: Request, json_will_do: bool) -> Done {
-        let mut caller = match call::caller(&self.head.headers, version, &self.agent.extensions) {
+        let refused = |denial: Denial| {
+            let mut challenges = HeaderMap::new();
+            denial.headers(&mut challenges);
+            Done { answer: Err(denial.error), caller: Caller::anonymous(), challenges, pass: None }
+        };
+        if let Some(auth) = &self.agent.auth
+            && let Err(denial) = auth.allow(&self.agent.key, &self.who, operation)
+        {
+            return refused(self.doors.denied(self.agent, self.peer, denial));
+        }
+        let mut caller = match call::caller(&self.who, &self.head.headers, version, &self.agent.extensions) {
             Ok(caller) => caller,
-            Err(error) => return Done { answer: Err(error), caller: Caller::anonymous(), pass: None },
+            Err(error) => return refused(error.into()),
         };
         let gate = &self.doors.gate;
         let admitted = gate.enter(|| self.who(&caller)).and_then(|request| {
@@ -158,7 +178,7 @@ impl Visit<'_> {
             }
             Err(error) => (Err(error), None),
         };
-        Done { answer, caller, pass }
+        Done { answer, caller, challenges: HeaderMap::new(), pass }
     }
 
     /// Whose streams and requests are counted together.
@@ -192,7 +212,8 @@ impl Visit<'_> {
     }
 
     /// The headers that go with an answer, whatever it is.
-    pub(crate) fn answer_headers(&self, caller: &Caller, answer: &mut HeaderMap) {
+    pub(crate) fn answer_headers(&self, caller: &Caller, challenges: HeaderMap, answer: &mut HeaderMap) {
+        answer.extend(challenges);
         if caller.extensions.is_empty() {
             return;
         }
@@ -204,6 +225,16 @@ impl Visit<'_> {
             }
         }
     }
+}
+
+/// The version that a request names, in its header or else in its query.
+pub(crate) fn version_of(head: &Parts) -> Option<Cow<'_, str>> {
+    if let Some(version) = call::text(&head.headers, &VERSION).filter(|version| !version.is_empty()) {
+        return Some(version.into());
+    }
+    let query = head.uri.query()?;
+    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+    pairs.find(|(name, _)| name.eq_ignore_ascii_case(headers::VERSION)).map(|(_, version)| version.into_owned().into())
 }
 
 /// The headers that go with an error.

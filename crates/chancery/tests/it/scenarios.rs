@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Every binding in every version that has it.
-const WAYS: [(Binding, Version); 10] = [
+pub(crate) const WAYS: [(Binding, Version); 10] = [
     (Binding::JsonRpc, Version::V1_0),
     (Binding::HttpJson, Version::V1_0),
     (Binding::Grpc, Version::V1_0),

@@ -34,6 +34,8 @@ pub(crate) struct Agent {
     pub(crate) timeout: Duration,
     /// How many of its tasks may run at a time.
     pub(crate) concurrency: Option<usize>,
+    /// Who may call it: these alternatives instead of those of `[auth]`, or everybody when there are none.
+    pub(crate) auth: Option<super::auth::Alternatives>,
     /// What happens to its turns when the server died.
     pub(crate) on_restart: OnRestart,
     /// What does the work.
@@ -108,6 +110,7 @@ pub(super) const KEYS: Keys = Keys {
         "versions",
         "timeout",
         "concurrency",
+        "auth",
         "on_restart",
         "command",
         "mode",
@@ -121,7 +124,7 @@ pub(super) const KEYS: Keys = Keys {
         "lenient",
         "echo",
     ],
-    later: &["host", "auth", "http", "model", "openai", "mcp", "upstream", "a2a", "wasm", "script", "executor"],
+    later: &["host", "http", "model", "openai", "mcp", "upstream", "a2a", "wasm", "script", "executor"],
 };
 const SKILL: Keys = Keys { known: &["id", "name", "description", "tags", "examples"], later: &["scopes"] };
 const BACKENDS: [&str; 2] = ["command", "echo"];
@@ -138,6 +141,7 @@ pub(crate) fn read<'t>(
     folder: &Path,
     alone: bool,
     others: &[Agent],
+    auth: Option<&super::Auth>,
 ) -> Result<Agent> {
     let skills = table.remove_entry("skills");
     let mut section = Section::open(document, "[[agent]]", table, span.clone(), &KEYS, false)?;
@@ -177,6 +181,7 @@ pub(crate) fn read<'t>(
         versions: section.choices("versions", &VERSIONS)?,
         timeout: or(section.duration("timeout")?, || Duration::from_secs(600)),
         concurrency: section.count("concurrency")?.map(|count| count.value),
+        auth: super::auth::alternatives(&mut section, "auth", auth, true)?,
         on_restart: or(on_restart, OnRestart::default),
         backend,
         name,

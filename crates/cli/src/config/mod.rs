@@ -4,6 +4,7 @@
 //! and the column, and no key may be ignored: what this release does not do yet is refused by name.
 
 mod agent;
+mod auth;
 mod card;
 mod problem;
 mod quantity;
@@ -27,6 +28,7 @@ use toml::{
 use self::section::{Document, Keys, Result, Section, Value, kind};
 pub(crate) use self::{
     agent::{Agent, Backend, Command, Lifetime, Mode},
+    auth::{Auth, Tls},
     problem::{Problem, nearest},
     quantity::{duration, size},
     watch::Watch,
@@ -52,6 +54,10 @@ pub(crate) struct Config {
     pub(crate) store: Store,
     /// `[push]`.
     pub(crate) push: Push,
+    /// `[auth]`; everybody may call when there is none.
+    pub(crate) auth: Option<Auth>,
+    /// `[tls]`.
+    pub(crate) tls: Option<Tls>,
     /// `[limits]`.
     pub(crate) limits: Limits,
     /// `[retention]`.
@@ -130,7 +136,7 @@ pub(crate) struct Log {
     pub(crate) level: tracing::Level,
 }
 
-const SECTIONS: Keys = Keys { known: &["server", "store", "push", "limits", "retention", "log", "agent"], later: &["tls", "auth", "bus"] };
+const SECTIONS: Keys = Keys { known: &["server", "store", "push", "auth", "tls", "limits", "retention", "log", "agent"], later: &["bus"] };
 const SERVER: Keys = Keys {
     known: &["listen", "public_url", "data", "versions", "lenient_version", "drain", "reload"],
     later: &["console", "database", "bus"],
@@ -162,16 +168,20 @@ impl Config {
         let shown = file.display().to_string();
         let document = Document { file: &shown, text, variables };
         let mut root = DeTable::parse(text).map_err(|error| unparsed(&document, &error))?.into_inner();
-        let agents = agents(&document, root.remove_entry("agent"), file)?;
+        let agents = root.remove_entry("agent");
         known_sections(&document, &root)?;
+        let schemes = listed(&mut root, "auth", "scheme");
         let mut open = |title: &'static str, keys: &Keys| section(&document, &mut root, title, keys);
         let server = server(open("[server]", &SERVER)?, &folder(file))?;
         let store = store(open("[store]", &STORE)?)?;
         let push = push(open("[push]", &PUSH)?)?;
+        let auth = auth::auth(&document, open("[auth]", &auth::AUTH)?, schemes, &folder(file))?;
+        let tls = auth::tls(open("[tls]", &auth::TLS)?, &folder(file))?;
         let limits = limits(open("[limits]", &LIMITS)?)?;
         let retention = retention(open("[retention]", &RETENTION)?)?;
         let log = log(open("[log]", &LOG)?)?;
-        Ok(Self { file: file.to_owned(), server, store, push, limits, retention, log, agents })
+        let agents = self::agents(&document, agents, file, auth.as_ref())?;
+        Ok(Self { file: file.to_owned(), server, store, push, auth, tls, limits, retention, log, agents })
     }
 
     /// Checks what only the whole shows: that each agent's card is one that the protocol allows.
@@ -278,6 +288,7 @@ fn agents(
     document: &Document<'_>,
     entry: Option<(Spanned<toml::de::DeString<'_>>, Spanned<DeValue<'_>>)>,
     file: &Path,
+    auth: Option<&Auth>,
 ) -> Result<Vec<Agent>> {
     let Some((key, value)) = entry else { return Ok(Vec::new()) };
     let items = match value.into_inner() {
@@ -294,9 +305,17 @@ fn agents(
         let DeValue::Table(table) = item.into_inner() else {
             return Err(document.problem(&span, "an agent is a table").hint("write [[agent]]"));
         };
-        agents.push(agent::read(document, table, span, &folder(file), alone, &agents)?);
+        agents.push(agent::read(document, table, span, &folder(file), alone, &agents, auth)?);
     }
     Ok(agents)
+}
+
+/// What is listed under a key of a section, taken out of it.
+fn listed<'t>(root: &mut DeTable<'t>, section: &str, key: &str) -> Option<auth::Listed<'t>> {
+    match root.get_mut(section)?.get_mut() {
+        DeValue::Table(table) => table.remove_entry(key).map(|(key, value)| (key.span(), value.into_inner())),
+        _ => None,
+    }
 }
 
 fn known_sections(document: &Document<'_>, root: &DeTable<'_>) -> Result<()> {

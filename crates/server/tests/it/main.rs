@@ -9,6 +9,7 @@
 )]
 
 mod address;
+mod auth;
 mod grpc;
 mod guard;
 mod malformed;
