@@ -3,6 +3,7 @@
 mod card;
 mod graph;
 mod help;
+mod keys;
 mod manage;
 pub(crate) mod old;
 mod parts;
@@ -17,8 +18,9 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 
 #[allow(unused_imports, reason = "commands name their own arguments")]
 pub(crate) use self::{
-    card::{Card, CardGet},
+    card::{Card, CardDiff, CardGet, CardSign, CardVerify, SignedForm},
     graph::{Graph, GraphCheck, GraphFile, GraphShow, Picture},
+    keys::{Keys, KeysCommand},
     manage::{Auth, AuthLogin, AuthLogout, AuthStatus, Completion, Config, ConfigShow, Help, Skill, SkillInstall},
     parts::{Flag as PartFlag, Parts},
     send::Send,
@@ -70,6 +72,8 @@ pub(crate) enum Command {
     /// Workflows: who may pass what to whom
     #[command(subcommand)]
     Graph(Graph),
+    /// Keys that sign cards: make, list, rotate, remove
+    Keys(Keys),
     Version(Nothing),
 }
 

@@ -1,8 +1,10 @@
 //! `a2a card get`: the card, as it was received.
 
+use chancery_client::seal::Policy;
 use chancery_core::{Card, GetExtendedCard, Operations as _, Validate as _};
 use serde_json::value::RawValue;
 
+use super::card_sign;
 use crate::{
     args::CardGet,
     card::{self, Found},
@@ -22,19 +24,30 @@ pub(crate) async fn run(context: &Context, args: &CardGet) -> Result<(), Trouble
         None => context,
     };
     let found = if args.extended { extended(context).await? } else { card::find(context).await? };
-    let reason = if args.no_verify { "not checked" } else { "this build cannot check signatures" };
-    let verdict = Verdict::unchecked(&found.card, reason);
+    let verdict = verdict(context, args, &found).await?;
     if args.validate {
         validate(context, &found)?;
     }
-    if context.settings.require_signature {
-        return Err(Trouble::own("SIGNATURE", format!("the signature of the card is {verdict}")));
+    if context.settings.require_signature && verdict != Verdict::Verified {
+        return Err(Trouble::own("SIGNATURE", format!("the signature of the card is {verdict}")).hint("a2a card verify says more"));
     }
     if context.printer.is_json() {
         context.notes.say(&format!("Signature: {verdict}"));
         return context.printer.document(&raw(&found)?);
     }
     context.printer.result(&(), |text| print(text, &found.card, &verdict))
+}
+
+/// What the signatures of the card say.
+async fn verdict(context: &Context, args: &CardGet, found: &Found) -> Result<Verdict, Trouble> {
+    if args.no_verify {
+        return Ok(Verdict::unchecked(&found.card, "not checked"));
+    }
+    if found.card.signatures.is_empty() {
+        return Ok(Verdict::Absent);
+    }
+    let report = card_sign::report(context, Policy::default(), found).await?;
+    Ok(Verdict::of(&report))
 }
 
 /// The card for authenticated callers; it is never kept.

@@ -2,6 +2,7 @@
 
 mod bench;
 mod card_get;
+mod card_sign;
 mod chat;
 mod completion;
 mod config_show;
@@ -9,6 +10,7 @@ mod conformance;
 mod doctor;
 mod graph;
 mod help;
+mod keys;
 mod push;
 mod send;
 mod skill;
@@ -33,6 +35,9 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<(), Trouble> {
         Command::Help(help) => help::run(context, &help),
         Command::Skill(skill) => skill::run(context, &skill),
         Command::Version(_) => version::run(context),
+        Command::Keys(keys) => keys::run(context, &keys),
+        Command::Card(args::Card::Sign(sign)) => card_sign::sign(context, &sign),
+        Command::Card(args::Card::Diff(diff)) => card_sign::compare(context, &diff),
         Command::Bench(bench) => {
             // One thread could be slower than the server that it measures.
             let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -51,6 +56,7 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<(), Trouble> {
 async fn call(context: &Context, command: Command) -> Result<(), Trouble> {
     match command {
         Command::Card(args::Card::Get(get)) => card_get::run(context, &get).await,
+        Command::Card(args::Card::Verify(verify)) => card_sign::verify(context, &verify).await,
         Command::Auth(auth) => Err(Trouble::not_built(match auth {
             args::Auth::Login(_) => "auth login",
             args::Auth::Status(_) => "auth status",

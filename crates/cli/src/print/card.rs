@@ -1,5 +1,6 @@
 //! A card as text.
 
+use chancery_client::seal::Report;
 use chancery_core::{
     Card, Interface,
     security::{SecurityRequirement, SecurityScheme},
@@ -10,6 +11,8 @@ use super::Text;
 /// Whether a card's signatures were verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
+    /// A good one covers what is used of the card.
+    Verified,
     /// There are none.
     Absent,
     /// They say nothing, for this reason.
@@ -17,7 +20,20 @@ pub(crate) enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict on a card whose signatures nobody checks yet.
+    /// The verdict of a report.
+    pub(crate) fn of(report: &Report) -> Self {
+        match report.result {
+            chancery_client::seal::Verdict::Unsigned => Self::Absent,
+            result if result.is_good() => Self::Verified,
+            result => {
+                let reasons = report.attempts.iter().filter_map(|attempt| attempt.reason.clone());
+                let reasons: Vec<_> = report.reason.clone().into_iter().chain(reasons).collect();
+                Self::Unverifiable(if reasons.is_empty() { result.as_str().to_owned() } else { reasons.join("; ") })
+            }
+        }
+    }
+
+    /// The verdict on a card whose signatures nobody checks.
     pub(crate) fn unchecked(card: &Card, reason: &str) -> Self {
         if card.signatures.is_empty() { Self::Absent } else { Self::Unverifiable(reason.to_owned()) }
     }
@@ -26,6 +42,7 @@ impl Verdict {
 impl std::fmt::Display for Verdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Self::Verified => f.write_str("verified"),
             Self::Absent => f.write_str("absent"),
             Self::Unverifiable(reason) => write!(f, "unverifiable ({reason})"),
         }

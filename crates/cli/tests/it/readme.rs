@@ -48,7 +48,8 @@ impl Demo {
 
     fn run(&self, script: &str) -> String {
         let script = script.replace("localhost:8080", &format!("127.0.0.1:{}", self.port));
-        let output = Command::new("bash").args(["-c", &script]).current_dir(&self.folder).output().unwrap();
+        let script = script.replace("target/release/a2a", env!("CARGO_BIN_EXE_a2a"));
+        let output = Command::new("bash").args(["-c", &script]).env("HOME", &self.folder).current_dir(&self.folder).output().unwrap();
         assert!(output.status.success(), "{script}\n{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
@@ -101,5 +102,5 @@ fn the_first_five_minutes_are_as_the_readme_says() {
         }
     }
     drop(demo);
-    assert_eq!(ran, 8, "the README has other blocks now");
+    assert_eq!(ran, 10, "the README has other blocks now");
 }

@@ -13,6 +13,7 @@ mod graph;
 mod help;
 mod output;
 mod push_listen;
+mod seal;
 mod send;
 mod settings;
 mod skill;
