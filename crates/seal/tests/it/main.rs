@@ -1,0 +1,9 @@
+//! Tests of the seal through its front door.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails here has found something")]
+
+mod chain;
+mod fetch;
+mod hostile;
+mod keys;
+mod vectors;
