@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails here has found something")]
 
 mod chain;
+mod diff;
 mod fetch;
 mod hostile;
 mod keys;
+mod sdk;
+mod store;
 mod vectors;
