@@ -1,48 +1,92 @@
 //! The binary `a2a`.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people prints")]
-
 mod agents;
+mod args;
+mod card;
+mod commands;
 mod config;
+mod connect;
+mod context;
+mod fold;
 #[cfg(test)]
 mod folder;
 mod log;
+mod media;
+mod message;
+mod print;
+mod redact;
+mod reference;
+mod report;
+mod resume;
 mod serve;
+mod settings;
+mod trouble;
+mod wait;
+mod wire;
 
-use std::process::ExitCode;
+use std::{collections::BTreeMap, ffi::OsString, process::ExitCode, sync::Arc};
 
-use clap::{Parser, Subcommand};
-
-/// Serve, call and check A2A agents
-#[derive(Debug, Parser)]
-#[command(name = "a2a", version, disable_version_flag = true, arg_required_else_help = true)]
-struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-    /// Print the version
-    #[arg(short = 'v', long, action = clap::ArgAction::Version)]
-    version: (),
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    Serve(Box<serve::Serve>),
-    /// Serve the demo agents, as `serve --demo`
-    DemoServer(Box<serve::Serve>),
-}
+use crate::{
+    args::{Asked, Parsed, old},
+    context::Context,
+    print::{Notes, Printer},
+    settings::{Color, Form, Layers, Settings, Surroundings},
+    trouble::Trouble,
+};
 
 fn main() -> ExitCode {
-    // Bad usage ends in here, with 2.
-    let arguments = Arguments::parse();
-    let done = match arguments.command {
-        Command::Serve(serve) => serve::run(&serve),
-        Command::DemoServer(serve) => serve::run_demo(*serve),
-    };
-    match done {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    match run(words) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
+        Err(trouble) => ExitCode::from(trouble.exit),
     }
+}
+
+/// Parses, reads the settings, does the work; what goes wrong has been told when this ends.
+fn run(words: Vec<OsString>) -> Result<(), Trouble> {
+    let (words, notes) = modern(words);
+    let parsed = match args::parse(&words) {
+        Ok(Asked::Run(parsed)) => *parsed,
+        Ok(Asked::Print(text)) => return early(&words).write(&text),
+        Err(trouble) => return Err(told(&early(&words), trouble)),
+    };
+    let Parsed { command, flags } = parsed;
+    let context = Layers::new(flags, Surroundings::of_process()).and_then(Settings::new).and_then(Context::new);
+    let context = context.map_err(|trouble| told(&early(&words), trouble))?;
+    notes.iter().for_each(|note| context.notes.note(note));
+    commands::run(&context, command).map_err(|trouble| told(&context.printer, trouble))
+}
+
+fn told(printer: &Printer, trouble: Trouble) -> Trouble {
+    let usage = trouble.exit == trouble::USAGE;
+    let trouble = trouble.or_hint(|| if usage { "a2a help".to_owned() } else { "add --debug to see what happens".to_owned() });
+    printer.trouble(&trouble);
+    trouble
+}
+
+/// The command line in today's words. One that is no UTF-8 has no old words either.
+fn modern(words: Vec<OsString>) -> (Vec<OsString>, Vec<String>) {
+    let texts: Option<Vec<String>> = words.iter().map(|word| word.to_str().map(str::to_owned)).collect();
+    match texts.map(old::rewritten) {
+        Some((texts, notes)) => (texts.into_iter().map(OsString::from).collect(), notes),
+        None => (words, Vec::new()),
+    }
+}
+
+/// A printer for when nothing is known but the words: `-o json` counts even if the rest is wrong.
+fn early(words: &[OsString]) -> Printer {
+    let words: Vec<_> = words.iter().filter_map(|word| word.to_str()).take_while(|word| *word != "--").collect();
+    let mut output = None;
+    for (at, word) in words.iter().enumerate() {
+        output = match *word {
+            "-o" | "--output" => words.get(at + 1).copied().or(output),
+            _ => word.strip_prefix("--output=").or_else(|| word.strip_prefix("-o").filter(|rest| !rest.is_empty())).or(output),
+        };
+    }
+    let layers = Layers::new(BTreeMap::new(), Surroundings::of_process()).ok();
+    let below = layers.as_ref().and_then(|layers| layers.raw("output")).and_then(|raw| raw.values.last().cloned());
+    let output = output.map(|text| text.trim_start_matches('=').to_owned()).or(below);
+    let form = if output.is_some_and(|text| text.eq_ignore_ascii_case("json")) { Form::Json } else { Form::Text };
+    let lines = words.iter().any(|word| matches!(*word, "--stream" | "--compact"));
+    Printer::plain(form, lines, Arc::new(Notes::new(false, false, Color::Auto)))
 }

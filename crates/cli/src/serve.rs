@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context as _, Result, bail};
 use chancery::{Limits, Memory, Place, Running, Server, Sqlite, Tls, server::guard::Guard, store::Store};
 use chancery_core::{Binding, Card, Version};
 use chancery_engine::{
@@ -18,8 +18,11 @@ use serde_json::json;
 
 use crate::{
     agents::{Children, Made, demo},
-    config::{Config, DEFAULT, VERSIONS, Watch, duration},
+    config::{BINDINGS, Config, DEFAULT, VERSIONS, Watch, duration},
+    context::Context,
     log,
+    print::Printer,
+    trouble::Trouble,
 };
 
 /// The file that is looked for when none is named.
@@ -29,7 +32,7 @@ const TASKS: &str = "tasks.db";
 
 /// Serve agents: those of a file, or the demo agents
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  a2a serve\n  a2a serve --listen 127.0.0.1:9000 agents.toml\n  a2a serve --exec 'wc -w'")]
+#[command(before_help = "Example:\n  a2a serve --exec 'wc -w'")]
 pub(crate) struct Serve {
     /// The file; ./a2a.toml if it is there, else the demo agents
     file: Option<PathBuf>,
@@ -102,9 +105,9 @@ pub(crate) struct Serve {
     /// The least important level that is logged
     #[arg(long, value_name = "LEVEL", value_parser = ["error", "warn", "info", "debug", "trace"])]
     log_level: Option<String>,
-    /// `json` prints one line when the server is ready
-    #[arg(short, long, value_name = "FORM", value_parser = ["text", "json"], default_value = "text")]
-    output: String,
+    /// The bindings of the agent without a file: `--transport`, as an older program had it.
+    #[arg(skip)]
+    bindings: Vec<Binding>,
 }
 
 fn read_duration(text: &str) -> Result<Duration, String> {
@@ -131,26 +134,31 @@ struct Plan {
 }
 
 /// Serves until it is asked to stop.
-pub(crate) fn run(arguments: &Serve) -> Result<()> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(serve(arguments))
+pub(crate) fn run(context: &Context, mut arguments: Serve) -> Result<(), Trouble> {
+    arguments.bindings.clone_from(&context.settings.transports);
+    let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = built.map_err(|error| Trouble::internal(format!("no runtime can be started: {error}")))?;
+    let printer = &context.printer;
+    runtime.block_on(serve(&arguments, printer)).map_err(|error| match error.downcast::<Trouble>() {
+        Ok(trouble) => trouble,
+        Err(error) => Trouble::chain("CONFIG", &error),
+    })
 }
 
 /// As `serve --demo`.
-pub(crate) fn run_demo(mut arguments: Serve) -> Result<()> {
+pub(crate) fn run_demo(context: &Context, mut arguments: Serve) -> Result<(), Trouble> {
     arguments.demo = true;
-    run(&arguments)
+    run(context, arguments)
 }
 
-async fn serve(arguments: &Serve) -> Result<()> {
+async fn serve(arguments: &Serve, printer: &Printer) -> Result<()> {
     if arguments.print_config {
-        print!("{DEFAULT}");
-        return Ok(());
+        return Ok(printer.write(DEFAULT)?);
     }
     let children = Children::default();
     let plan = arguments.plan(&children)?;
     if arguments.check {
-        println!("Config: {} is good: {}", plan.source, names(&plan.agents));
-        return Ok(());
+        return Ok(printer.write(&format!("Config: {} is good: {}\n", plan.source, names(&plan.agents)))?);
     }
     let said = plan.config.as_ref().map(|config| config.log);
     let json = arguments.log.as_ref().map_or_else(|| said.is_some_and(|log| log.json), |form| form == "json");
@@ -160,7 +168,7 @@ async fn serve(arguments: &Serve) -> Result<()> {
     };
     log::start(json, level);
     let running = plan.bind(arguments).await?;
-    plan.announce(&running, arguments.output == "json");
+    printer.write(&plan.announcement(&running, printer.is_json()))?;
     stay(&plan, &children, &running).await?;
     running.shutdown().await;
     children.stop().await;
@@ -260,6 +268,10 @@ impl Serve {
         let mut agent = toml::Table::new();
         agent.insert("name".to_owned(), name.into());
         agent.insert("description".to_owned(), self.description.as_deref().unwrap_or("An agent from the command line").into());
+        if !self.bindings.is_empty() {
+            let name = |binding: &Binding| BINDINGS.iter().find(|(_, known)| known == binding).map(|(name, _)| *name);
+            agent.insert("bindings".to_owned(), self.bindings.iter().filter_map(name).collect::<Vec<_>>().into());
+        }
         if let Some(card) = &self.card {
             agent.insert("card".to_owned(), std::path::absolute(card)?.display().to_string().into());
         }
@@ -375,7 +387,9 @@ impl Plan {
             server = server.place(agent.place(self.demo.then_some(()), retention));
         }
         let bound = server.bind(self.listen.as_str()).await;
-        bound.map_err(|error| anyhow::anyhow!("cannot serve on {}: {}\nhint: --port 0 takes a free port", self.listen, told(error)))
+        bound.map_err(|error| {
+            Trouble::own("PORT", format!("cannot serve on {}: {}", self.listen, told(error))).hint("--port 0 takes a free port").into()
+        })
     }
 
     fn limits(&self) -> Limits {
@@ -398,42 +412,44 @@ impl Plan {
     }
 
     /// Says where everything is, and what to try.
-    fn announce(&self, running: &Running, json: bool) {
+    fn announcement(&self, running: &Running, json: bool) -> String {
         let url = running.url();
         let cards: Vec<_> = self.agents.iter().map(|agent| card_url(url, &agent.path)).collect();
         if json {
             let ready = json!({"ready": true, "listen": running.local_addr().to_string(), "url": url, "cards": cards});
-            println!("{ready}");
-            return;
+            return format!("{ready}\n");
         }
         let versions: Vec<_> = self.versions.iter().map(|version| version.as_str()).collect();
         let bindings: Vec<_> = [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc].iter().map(|binding| binding.as_str()).collect();
-        println!("Config: {}", self.source);
-        println!("Listening: {url} ({}; {})", bindings.join(", "), versions.join(" "));
+        let mut text = String::new();
+        let mut line = |line: String| text.extend([line.as_str(), "\n"]);
+        line(format!("Config: {}", self.source));
+        line(format!("Listening: {url} ({}; {})", bindings.join(", "), versions.join(" ")));
         let shown = if self.demo { 1 } else { cards.len() };
         for card in &cards[..shown] {
-            println!("Card: {card}");
+            line(format!("Card: {card}"));
         }
         if self.demo {
             let others: Vec<_> = self.agents.iter().skip(1).map(|agent| agent.path.as_str()).collect();
-            println!("Variants: {}", others.join(" "));
+            line(format!("Variants: {}", others.join(" ")));
         }
         match &self.data {
-            Some(data) => println!("Data: {} (kept across restarts)", at_home(data)),
-            None => println!("Data: in memory, gone at the end"),
+            Some(data) => line(format!("Data: {} (kept across restarts)", at_home(data))),
+            None => line("Data: in memory, gone at the end".to_owned()),
         }
         let first = self.agents.first().map(|agent| agent.path.trim_end_matches('/').to_owned()).unwrap_or_default();
         let words = if self.demo { "stream 5" } else { "hello" };
-        println!("Try:");
-        println!("  curl {url}{first}/.well-known/agent-card.json");
+        line("Try:".to_owned());
+        line(format!("  curl {url}{first}/.well-known/agent-card.json"));
         for (path, options) in [("message:send", ""), ("message:stream", "-N ")] {
-            println!(
+            line(format!(
                 "  curl {options}{url}{first}/{path} -H 'A2A-Version: 1.0' -H 'Content-Type: application/a2a+json' -d \
                  '{{\"message\":{{\"messageId\":\"1\",\"role\":\"ROLE_USER\",\"parts\":[{{\"text\":\"{words}\"}}]}}}}'"
-            );
+            ));
         }
-        println!("  curl {url}{first}/tasks -H 'A2A-Version: 1.0'");
-        println!();
+        line(format!("  curl {url}{first}/tasks -H 'A2A-Version: 1.0'"));
+        line(String::new());
+        text
     }
 }
 

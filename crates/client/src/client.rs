@@ -268,13 +268,11 @@ impl Client {
                 Err(failed) => failed,
             };
             tracing::debug!(op = operation.name(), error = %failed.error, reached = ?failed.reached, attempt, "attempt failed");
-            if is_said_here(&failed.error) {
-                return Err(failed.error);
-            }
             if self.turn_to_another(&peer, &failed) {
                 continue;
             }
-            if !std::mem::replace(&mut renewed, true) && Box::pin(peer.renewed(self.settings(), &failed)).await? {
+            if !renewed && Box::pin(peer.renewed(self.settings(), &failed)).await? {
+                renewed = true;
                 self.settings().eye.notice(|| Notice::Renewed);
                 continue;
             }
@@ -312,7 +310,7 @@ impl Client {
                     ..peer.route.clone()
                 })
             }
-            Reached::Silence | Reached::Busy => None,
+            Reached::Silence | Reached::Busy | Reached::Here => None,
         };
         let other = route.and_then(|route| Peer::new(&self.0.http, self.settings(), route, peer.keyed).ok());
         let Some(mut other) = other else { return false };
@@ -325,11 +323,6 @@ impl Client {
         state.peer = Arc::new(other);
         true
     }
-}
-
-/// Whether the client itself said it, before anything was sent: no other way and no repetition helps.
-fn is_said_here(error: &Error) -> bool {
-    Trouble::of(error).is_some_and(|trouble| matches!(trouble.kind(), TroubleKind::DryRun | TroubleKind::CredentialsMissing))
 }
 
 fn nothing_spoken(card: &Card) -> Error {
@@ -447,10 +440,10 @@ impl Peer {
 
     async fn attempt(&self, call: &Call, settings: &Settings) -> Result<Answered, Failed> {
         let request = call.request_for(&self.route);
-        let Attached { headers, query, placed } = self.attached(settings).await?;
+        let Attached { headers, query, placed } = self.attached(settings).await.map_err(Failed::here)?;
         let mut head = Head {
             call: Some((request.operation(), self.route.version, self.route.binding)),
-            headers: call.headers_for(&self.route, settings)?,
+            headers: call.headers_for(&self.route, settings).map_err(Failed::here)?,
             query,
             placed,
             dry: settings.dry_run,

@@ -17,6 +17,8 @@ pub(crate) enum Reached {
     Busy,
     /// The peer answered; asking again gives the same.
     Answer,
+    /// Nothing was sent: we said it ourselves.
+    Here,
 }
 
 /// An attempt that failed.
@@ -63,6 +65,11 @@ impl Failed {
     /// Time is up. Whether the peer will still do what it was asked is not known.
     pub(crate) fn too_late() -> Self {
         Self { error: too_late(), reached: Reached::Silence, retry_after: None }
+    }
+
+    /// Nothing was sent, for a reason of our own.
+    pub(crate) fn here(error: Error) -> Self {
+        Self { error, reached: Reached::Here, retry_after: None }
     }
 
     /// The answer is not what the protocol prescribes.

@@ -1,6 +1,6 @@
 //! gRPC: the services of v1.0 and v0.3.
 
-use std::{error::Error as _, sync::OnceLock, time::Duration};
+use std::{error::Error as _, future::Future, pin::Pin, sync::OnceLock, time::Duration};
 
 use ::http::{HeaderMap, uri::PathAndQuery};
 use chancery_core::{Binding, Error, ErrorKind, Event, Object, Operation, Reply, Request, Seq, Version, extension};
@@ -33,6 +33,10 @@ use crate::{
 
 /// The media type of gRPC.
 const GRPC: &str = "application/grpc";
+
+/// How long a stream may take to begin, before it counts as one whose first event is still to come: some agents
+/// say nothing at all before it.
+const BEGINNING: Duration = Duration::from_secs(5);
 
 /// How often a connection with streams on it is asked whether it is still there.
 const PULSE: Duration = Duration::from_secs(30);
@@ -149,9 +153,14 @@ impl Grpc {
 
     pub(crate) async fn events(&self, request: &Request, head: Head) -> Result<Source, Failed> {
         self.show(request, &head)?;
-        let headers = head.headers;
+        let elements = self.elements(request, head.headers).await.inspect_err(|failed| self.show_failure(failed))?;
+        self.show_response(200, &[]);
+        Ok(Source::Grpc(Box::new(GrpcEvents { elements, version: self.version, silence: self.silence, eye: self.eye.clone() })))
+    }
+
+    async fn elements(&self, request: &Request, headers: HeaderMap) -> Result<Elements, Failed> {
         let operation = request.operation();
-        let elements = match (self.version, request) {
+        Ok(match (self.version, request) {
             (Version::V1_0, Request::StreamMessage(send)) => {
                 Elements::V1_0(self.stream(operation, v1_0::send_message_to_proto(send), headers).await?)
             }
@@ -163,9 +172,7 @@ impl Grpc {
                 Elements::V0_3(self.stream(operation, v0_3::subscribe_to_proto(subscribe), headers).await?)
             }
             _ => return Err(Error::internal(format!("{operation} answers with no stream")).into()),
-        };
-        self.show_response(200, &[]);
-        Ok(Source::Grpc(Box::new(GrpcEvents { elements, version: self.version, silence: self.silence, eye: self.eye.clone() })))
+        })
     }
 
     /// Shows a request to whoever looks, and goes no further if that is all that is wanted.
@@ -189,15 +196,19 @@ impl Grpc {
     }
 
     fn show_reply(&self, reply: &Result<Reply, Failed>) {
-        if !self.eye.is_open() {
-            return;
+        match reply {
+            Ok(reply) if self.eye.is_open() => self.show_response(200, &Dialect::V1_0.encode_reply(reply).unwrap_or_default()),
+            Ok(_) => {}
+            Err(failed) => self.show_failure(failed),
         }
-        let (status, body) = match reply {
-            Ok(reply) => (200, Dialect::V1_0.encode_reply(reply).unwrap_or_default()),
-            Err(failed) if failed.reached == Reached::Nobody || failed.reached == Reached::Silence => return,
-            Err(failed) => (errors::http_status(failed.error.kind(), Version::V1_0), failed.error.to_string().into_bytes()),
-        };
-        self.show_response(status, &body);
+    }
+
+    /// Shows what the agent refused with, if it was the agent.
+    fn show_failure(&self, failed: &Failed) {
+        if self.eye.is_open() && matches!(failed.reached, Reached::Answer | Reached::Busy) {
+            let status = errors::http_status(failed.error.kind(), Version::V1_0);
+            self.show_response(status, failed.error.to_string().as_bytes());
+        }
     }
 
     fn show_response(&self, status: u16, body: &[u8]) {
@@ -205,14 +216,21 @@ impl Grpc {
         self.eye.see(|| Wire::Response(WireResponse { status, content_type: GRPC, headers, body }));
     }
 
-    async fn stream<Q, A>(&self, operation: Operation, message: Q, headers: HeaderMap) -> Result<Streaming<A>, Failed>
+    async fn stream<Q, A>(&self, operation: Operation, message: Q, headers: HeaderMap) -> Result<Incoming<A>, Failed>
     where
         Q: Message + Send + Sync + 'static,
         A: Message + Default + Send + Sync + 'static,
     {
         let (mut caller, path) = (self.caller().await?, self.path(operation)?);
-        let answer = caller.server_streaming(request(message, headers), path, ProstCodec::<Q, A>::default()).await;
-        answer.map(tonic::Response::into_inner).map_err(|status| failed(self.version, &status))
+        let mut opening: Opening<A> = Box::pin(async move {
+            let answer = caller.server_streaming(request(message, headers), path, ProstCodec::<Q, A>::default()).await;
+            answer.map(tonic::Response::into_inner)
+        });
+        match tokio::time::timeout(BEGINNING, &mut opening).await {
+            Ok(Ok(stream)) => Ok(Incoming::Open(Box::new(stream))),
+            Ok(Err(status)) => Err(failed(self.version, &status)),
+            Err(_) => Ok(Incoming::Opening(opening)),
+        }
     }
 
     async fn caller(&self) -> Result<Caller<Channel>, Failed> {
@@ -362,8 +380,27 @@ pub(crate) struct GrpcEvents {
 }
 
 enum Elements {
-    V1_0(Streaming<lf_a2a_v1::StreamResponse>),
-    V0_3(Streaming<a2a_v1::StreamResponse>),
+    V1_0(Incoming<lf_a2a_v1::StreamResponse>),
+    V0_3(Incoming<a2a_v1::StreamResponse>),
+}
+
+type Opening<A> = Pin<Box<dyn Future<Output = Result<Streaming<A>, Status>> + Send>>;
+
+/// The messages of a stream that may not have begun.
+enum Incoming<A> {
+    Opening(Opening<A>),
+    Open(Box<Streaming<A>>),
+}
+
+impl<A> Incoming<A> {
+    async fn message(&mut self) -> Result<Option<A>, Status> {
+        loop {
+            match self {
+                Self::Opening(opening) => *self = Self::Open(Box::new(opening.await?)),
+                Self::Open(stream) => return stream.message().await,
+            }
+        }
+    }
 }
 
 impl GrpcEvents {

@@ -98,7 +98,7 @@ impl Http {
 
 /// The request was shown, and that is all.
 pub(crate) fn dry_run() -> Failed {
-    Error::new(ErrorKind::Unavailable, "nothing was sent, as wanted").caused_by(Trouble::new(TroubleKind::DryRun)).into()
+    Failed::here(Error::new(ErrorKind::Unavailable, "nothing was sent, as wanted").caused_by(Trouble::new(TroubleKind::DryRun)))
 }
 
 fn no_url(source: impl Into<chancery_core::BoxError>) -> Failed {

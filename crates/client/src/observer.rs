@@ -114,7 +114,7 @@ pub struct WireResponse<'a> {
     pub content_type: &'a str,
     /// The headers, or the metadata of gRPC; empty when they are not known.
     pub headers: &'a HeaderMap,
-    /// The body; for gRPC the message as JSON of its version. Empty for a stream, whose elements follow.
+    /// The body; for gRPC the message as JSON of v1.0, or the words of an error. Empty for a stream, whose elements follow.
     pub body: &'a [u8],
 }
 

@@ -16,7 +16,7 @@ const LONGEST_POLL: Duration = Duration::from_secs(30);
 pub(crate) fn is_safe(operation: Operation, failed: &Failed, keyed: bool) -> bool {
     use Operation as O;
     match (failed.reached, operation) {
-        (Reached::Answer, _) => false,
+        (Reached::Answer | Reached::Here, _) => false,
         (Reached::Nobody, _) => true,
         (_, O::GetTask | O::ListTasks | O::Subscribe | O::GetPushConfig | O::ListPushConfigs | O::GetExtendedCard) => true,
         (_, O::SendMessage | O::StreamMessage) => keyed,
@@ -69,7 +69,7 @@ mod tests {
                 let other = !reads.contains(&operation) && !sends.contains(&operation);
                 let safe = |reached| is_safe(operation, &failed(reached), keyed);
                 assert!(safe(Reached::Nobody), "{operation}");
-                assert!(!safe(Reached::Answer), "{operation}");
+                assert!(!safe(Reached::Answer) && !safe(Reached::Here), "{operation}");
                 assert_eq!(safe(Reached::Silence), read || send, "{operation} {keyed}");
                 assert_eq!(safe(Reached::Busy), read || send || other, "{operation} {keyed}");
             }

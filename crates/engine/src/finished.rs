@@ -9,7 +9,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use chancery_core::{Bytes, Seq, Task, TaskId, Timestamp};
+use chancery_core::{Bytes, Task, TaskId, Timestamp};
 use foldhash::HashMap;
 
 use crate::store::Scope;
@@ -78,7 +78,6 @@ struct Kept {
 #[derive(Debug)]
 struct Known {
     scope: Scope,
-    seq: Seq,
     updated: Timestamp,
     text: Text,
 }
@@ -91,22 +90,27 @@ impl Finished {
     }
 
     /// Hands the texts of tasks of one scope to `list`, one after the other, and says whether all were there.
-    pub(crate) fn all<'a>(&self, scope: &Scope, mut tasks: impl Iterator<Item = (&'a TaskId, Seq)>, mut list: impl FnMut(&Text)) -> bool {
+    pub(crate) fn all<'a>(
+        &self,
+        scope: &Scope,
+        mut tasks: impl Iterator<Item = &'a (Timestamp, TaskId)>,
+        mut list: impl FnMut(&Text),
+    ) -> bool {
         let kept = self.lock();
-        tasks.all(|(id, seq)| {
-            let known = kept.texts.get(id).filter(|known| known.scope == *scope && known.seq == seq);
+        tasks.all(|(updated, id)| {
+            let known = kept.texts.get(id).filter(|known| known.scope == *scope && known.updated == *updated);
             known.inspect(|known| list(&known.text)).is_some()
         })
     }
 
     /// Keeps a text for the next who asks.
-    pub(crate) fn keep(&self, scope: &Scope, id: &TaskId, seq: Seq, updated: Timestamp, text: &Text) {
+    pub(crate) fn keep(&self, scope: &Scope, id: &TaskId, updated: Timestamp, text: &Text) {
         let size = text.json.len() + BESIDE;
         if size > ROOM / 8 {
             return;
         }
         let mut kept = self.lock();
-        let known = Known { scope: scope.clone(), seq, updated, text: text.clone() };
+        let known = Known { scope: scope.clone(), updated, text: text.clone() };
         if let Some(old) = kept.texts.insert(id.clone(), known) {
             kept.bytes -= old.text.json.len() + BESIDE;
         } else {
@@ -168,15 +172,16 @@ mod tests {
         task.artifacts.push(Artifact::new("x".repeat(1024 * 1024)));
         let text = Text::of(&task).unwrap();
         for number in 0..40_u64 {
-            finished.keep(&mine, &TaskId::from(number.to_string()), Seq::new(number), Timestamp::EPOCH, &text);
+            finished.keep(&mine, &TaskId::from(number.to_string()), Timestamp::EPOCH, &text);
         }
         assert!(finished.lock().bytes <= ROOM);
         let recent = |scope, id: &str| finished.recent(scope, &TaskId::from(id), Timestamp::EPOCH);
         assert!(recent(&mine, "39").is_some() && recent(&yours, "39").is_none());
         assert!(recent(&mine, "0").is_none(), "the oldest made room");
-        let last = TaskId::from("39");
-        assert!(finished.all(&mine, [(&last, Seq::new(39))].into_iter(), |_| {}));
-        assert!(!finished.all(&mine, [(&last, Seq::new(38))].into_iter(), |_| {}), "another version");
-        assert!(!finished.all(&yours, [(&last, Seq::new(39))].into_iter(), |_| {}), "somebody else's");
+        let last = (Timestamp::EPOCH, TaskId::from("39"));
+        let another = (Timestamp::from_unix(1, 0).unwrap(), TaskId::from("39"));
+        assert!(finished.all(&mine, [&last].into_iter(), |_| {}));
+        assert!(!finished.all(&mine, [&another].into_iter(), |_| {}), "a later task of that id");
+        assert!(!finished.all(&yours, [&last].into_iter(), |_| {}), "somebody else's");
     }
 }

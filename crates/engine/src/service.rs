@@ -23,7 +23,7 @@ use crate::{
     keys::Keyed,
     live::{Live, Reader, Woken},
     log, push,
-    store::{self, Filter, KeyAnswer, KeyRecord, Listing, Scope},
+    store::{self, Filter, KeyAnswer, KeyRecord, Places, Scope},
 };
 
 /// How long the answer to an idempotency key is kept.
@@ -58,7 +58,7 @@ impl Operations for Engine {
 
     async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<Task> {
         self.demand_extensions(caller)?;
-        let (_, task) = self.look(&self.inner.scope(caller), &request.id).await?;
+        let task = self.look(&self.inner.scope(caller), &request.id).await?;
         Ok(trimmed(task, request.history_length))
     }
 
@@ -76,7 +76,7 @@ impl Operations for Engine {
             }
             page.tasks.push(task);
         }
-        page.next_page_token = next_page(&listing, size);
+        page.next_page_token = next_page(listing.tasks.iter().map(|stored| (stored.head.updated, &stored.head.id)), size);
         page.with_artifacts = request.with_artifacts();
         Ok(page)
     }
@@ -195,17 +195,17 @@ enum Sent {
 }
 
 impl Engine {
-    /// A task as it stands, and the place of its newest event.
-    async fn look(&self, scope: &Scope, id: &TaskId) -> Result<(Seq, Task)> {
+    /// A task as it stands.
+    async fn look(&self, scope: &Scope, id: &TaskId) -> Result<Task> {
         // A task that is only watched here may be worked on elsewhere; the store knows.
         // So does it when the first commit of a task is about to be heard of.
         let live = self.inner.live(scope, id).filter(|live| live.has_driver());
         match live.map(|live| live.snapshot()).filter(|(seq, _)| *seq > Seq::START) {
-            Some(found) => Ok(found),
+            Some((_, task)) => Ok(task),
             None => {
                 let stored = self.inner.store.task(scope, id).await.map_err(unavailable)?;
                 let stored = stored.ok_or_else(|| Error::task_not_found(id.as_str()))?;
-                Ok((stored.head.seq, log::fold(&stored).map_err(unavailable)?))
+                log::fold(&stored).map_err(unavailable)
             }
         }
     }
@@ -215,19 +215,17 @@ impl Engine {
         if let Some(text) = self.inner.finished.recent(scope, id, self.inner.oldest()) {
             return Ok(text.whole());
         }
-        let (seq, task) = self.look(scope, id).await?;
-        Ok(self.text(scope, seq, &task)?.whole())
+        let task = self.look(scope, id).await?;
+        Ok(self.text(scope, &task)?.whole())
     }
 
     /// A page of a list as text.
     async fn page_text(&self, scope: &Scope, request: &ListTasks) -> Result<Bytes> {
         const OPEN: &[u8] = b"{\"tasks\":[";
-        let (mut filter, size) = page_filter(request)?;
+        let (filter, size) = page_filter(request)?;
         let with_artifacts = request.with_artifacts();
-        // The place of a finished task tells whether its text is known; what is in it is read only if it is not.
-        filter.heads_only = true;
-        let mut listing = self.inner.store.list(scope, filter.clone()).await.map_err(unavailable)?;
-        let mut page = Vec::with_capacity(256 + 768 * listing.tasks.len());
+        let Places { tasks: mut places, mut total } = self.inner.store.places(scope, filter.clone()).await.map_err(unavailable)?;
+        let mut page = Vec::with_capacity(256 + 768 * places.len());
         page.extend_from_slice(OPEN);
         let put = |text: &Text, page: &mut Vec<u8>| {
             if page.len() > OPEN.len() {
@@ -235,28 +233,29 @@ impl Engine {
             }
             text.list(with_artifacts, page);
         };
-        let heads = listing.tasks.iter().take(size).map(|stored| (&stored.head.id, stored.head.seq));
-        if !self.inner.finished.all(scope, heads, |text| put(text, &mut page)) {
-            filter.heads_only = false;
-            listing = self.inner.store.list(scope, filter).await.map_err(unavailable)?;
+        // What is in tasks is read only if one of them is not finished, or not known.
+        if !self.inner.finished.all(scope, places.iter().take(size), |text| put(text, &mut page)) {
+            let listing = self.inner.store.list(scope, filter).await.map_err(unavailable)?;
             page.truncate(OPEN.len());
             for stored in listing.tasks.iter().take(size) {
                 let task = log::fold(stored).map_err(unavailable)?;
-                put(&self.text(scope, stored.head.seq, &task)?, &mut page);
+                put(&self.text(scope, &task)?, &mut page);
             }
+            places = listing.tasks.into_iter().map(|stored| (stored.head.updated, stored.head.id)).collect();
+            total = listing.total;
         }
-        let (token, applied) = (next_page(&listing, size), request.applied_page_size());
-        let total = i32::try_from(listing.total).unwrap_or(i32::MAX);
+        let (token, applied) = (next_page(places.iter().map(|(updated, id)| (*updated, id)), size), request.applied_page_size());
+        let total = i32::try_from(total).unwrap_or(i32::MAX);
         // A token is base64, which needs no escaping.
         page.extend_from_slice(format!("],\"nextPageToken\":\"{token}\",\"pageSize\":{applied},\"totalSize\":{total}}}").as_bytes());
         Ok(page.into())
     }
 
     /// Writes a task, and keeps the text of one that will not change any more.
-    fn text(&self, scope: &Scope, seq: Seq, task: &Task) -> Result<Text> {
+    fn text(&self, scope: &Scope, task: &Task) -> Result<Text> {
         let text = Text::of(task).map_err(Error::internal)?;
         if let Some(updated) = task.status.timestamp.filter(|_| task.status.state.is_terminal()) {
-            self.inner.finished.keep(scope, &task.id, seq, updated, &text);
+            self.inner.finished.keep(scope, &task.id, updated, &text);
         }
         Ok(text)
     }
@@ -523,9 +522,11 @@ fn page_filter(request: &ListTasks) -> Result<(Filter, usize)> {
 }
 
 /// The token of the page after this one; empty when there is none.
-fn next_page(listing: &Listing, size: usize) -> String {
-    let last = listing.tasks.get(size.saturating_sub(1)).filter(|_| listing.tasks.len() > size);
-    last.map(|stored| page_token(stored.head.updated, &stored.head.id)).unwrap_or_default()
+fn next_page<'a>(mut places: impl ExactSizeIterator<Item = (Timestamp, &'a TaskId)>, size: usize) -> String {
+    if places.len() <= size {
+        return String::new();
+    }
+    places.nth(size.saturating_sub(1)).map(|(updated, id)| page_token(updated, id)).unwrap_or_default()
 }
 
 /// A place in the list, opaque to callers: the status time and id of the last task they saw.

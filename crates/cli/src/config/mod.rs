@@ -27,8 +27,8 @@ use toml::{
 use self::section::{Document, Keys, Result, Section, Value, kind};
 pub(crate) use self::{
     agent::{Agent, Backend, Command, Lifetime, Mode},
-    problem::Problem,
-    quantity::duration,
+    problem::{Problem, nearest},
+    quantity::{duration, size},
     watch::Watch,
 };
 

@@ -8,6 +8,7 @@
     reason = "a test fails by panicking, and tells its figures"
 )]
 
+mod command;
 mod load;
 mod overload;
 mod process;

@@ -103,7 +103,7 @@ fn bad_usage_ends_with_2_and_a_busy_port_with_a_hint() {
     let output = a2a(folder.root(), &["serve", "--demo", "--ephemeral", "--port", &port]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.trim_end().ends_with("hint: --port 0 takes a free port"), "{said}");
+    assert!(said.contains("Error: A2AX_ERR_PORT\n") && said.contains("\nHint: --port 0 takes a free port\n"), "{said}");
 }
 
 #[test]

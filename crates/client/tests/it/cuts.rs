@@ -223,3 +223,27 @@ async fn a_task_that_cannot_be_read_five_times_in_a_row_is_given_up() {
     let reads = peer.calls().iter().filter(|call| call.json()["method"] == "GetTask").count();
     assert_eq!(reads, 5);
 }
+
+/// Some say only on the stream itself that a task which is over cannot be subscribed to.
+#[tokio::test]
+async fn a_task_that_ended_during_the_cut_is_read_when_the_stream_says_so() {
+    let peer = Peer::start(|asked| {
+        let task = |state: &str| format!(r#"{{"id":"t","contextId":"c","status":{{"state":"TASK_STATE_{state}"}}}}"#);
+        let frame = |content: &str| {
+            let frame = format!("data: {{\"jsonrpc\":\"2.0\",\"id\":1,{content}}}\n\n");
+            axum::response::Response::builder().header("content-type", "text/event-stream").body(frame.into()).unwrap()
+        };
+        match asked.json()["method"].as_str() {
+            Some("SendStreamingMessage") => frame(&format!(r#""result":{{"task":{}}}"#, task("WORKING"))),
+            Some("SubscribeToTask") => frame(r#""error":{"code":-32602,"message":"the task is in a terminal state"}"#),
+            _ => json_response(200, format!(r#"{{"jsonrpc":"2.0","id":1,"result":{}}}"#, task("COMPLETED")).as_bytes()),
+        }
+    })
+    .await;
+    let mut events = quick().over(Binding::JsonRpc, Version::V1_0, &peer.url).unwrap().stream("hi").await.unwrap();
+    let mut states = Vec::new();
+    while let Some(update) = events.try_next().await.unwrap() {
+        states.push(update.event.state());
+    }
+    assert_eq!(states, [Some(TaskState::Working), Some(TaskState::Completed)]);
+}

@@ -10,7 +10,7 @@ use std::{
 
 use axum::{body::Body, response::Response};
 use chancery_client::{Client, Notice, Trouble, TroubleKind};
-use chancery_core::{Binding, ErrorKind, GetTask, Operations, Version};
+use chancery_core::{Binding, ErrorKind, GetTask, Operations, SendMessage, Version};
 use serde_json::json;
 
 use crate::{
@@ -56,7 +56,7 @@ async fn a_dry_run_shows_and_does_not_send() {
     }
 }
 
-/// CONV-RETRY: what is busy is asked again when it wants to be.
+/// What is busy is asked again when it wants to be.
 #[tokio::test]
 async fn retry_after_is_obeyed() {
     for status in [429, 503] {
@@ -101,6 +101,24 @@ async fn what_went_wrong_is_told_apart_in_every_way() {
         let soon = caller().deadline(Instant::now() + Duration::from_millis(200));
         let late = way.to(&silent).get_task(&soon, GetTask::new("t")).await.unwrap_err();
         assert_eq!((late.kind(), kind(&late)), (ErrorKind::Timeout, Some(TroubleKind::Timeout)), "{way:?}: {late:?}");
+    }
+    server.shutdown().await;
+}
+
+/// An agent that takes too long, wherever the time is noticed.
+#[tokio::test]
+async fn a_call_ends_at_its_deadline_in_every_way() {
+    let server = serve().await;
+    for way in JSON_WAYS.into_iter().chain(GRPC_WAYS) {
+        let since = Instant::now();
+        let soon = caller().deadline(since + Duration::from_millis(300));
+        let late = way.to(server.url()).send_message(&soon, SendMessage::new("wait")).await.unwrap_err();
+        assert_eq!(
+            (late.kind(), Trouble::of(&late).map(Trouble::kind)),
+            (ErrorKind::Timeout, Some(TroubleKind::Timeout)),
+            "{way:?}: {late:?}"
+        );
+        assert!(since.elapsed() < Duration::from_secs(5), "{way:?}");
     }
     server.shutdown().await;
 }

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use chancery_core::{Bytes, ContextId, PushConfigId, Seq, TaskId, TaskState, Timestamp};
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
-use super::{Commit, Delivery, Due, Error, Filter, Head, KeyRecord, Lease, Listing, Result, Row, Scope, Settled, Store, Stored};
+use super::{Commit, Delivery, Due, Error, Filter, Head, KeyRecord, Lease, Listing, Places, Result, Row, Scope, Settled, Store, Stored};
 
 /// A store without a file.
 #[derive(Debug, Default)]
@@ -160,6 +160,25 @@ impl Inner {
         Ok(())
     }
 
+    /// A page of a list, and how many match.
+    fn page(&self, scope: &Scope, filter: &Filter) -> (Vec<&(Timestamp, TaskId)>, usize) {
+        let Some(index) = self.scopes.get(scope) else { return (Vec::new(), 0) };
+        let fits = |position: &&Position| {
+            filter.updated_from.is_none_or(|from| position.0.0 >= from)
+                && filter.state.is_none_or(|state| self.tasks.get(&position.0.1).is_some_and(|kept| kept.head.state == state))
+        };
+        let context = filter.context.as_ref();
+        // Most lists are counted as they change; only rarer filters are counted here.
+        let total = match (context, filter.updated_from, filter.state) {
+            (None, None, None) => index.newest.len(),
+            (None, None, Some(state)) => index.states[state as usize],
+            (Some(context), None, None) => index.contexts.get(context).map_or(0, Conversation::len),
+            _ => index.positions(context, None).filter(fits).count(),
+        };
+        let page = index.positions(context, filter.after.clone().map(Reverse)).filter(fits).take(filter.limit);
+        (page.map(|Reverse(place)| place).collect(), total)
+    }
+
     /// The oldest delivery of each task and webhook of an agent, with its time; dead ones do not block.
     fn first_in_line(&self, agent: &str) -> Vec<(Timestamp, u64)> {
         let mut seen = HashSet::new();
@@ -236,6 +255,13 @@ fn following(all: &BTreeSet<Position>, after: Option<Position>) -> impl Iterator
 }
 
 impl Conversation {
+    fn len(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Many(all) => all.len(),
+        }
+    }
+
     fn insert(&mut self, position: Position) {
         match self {
             Self::One(first) => *self = Self::Many([first.clone(), position].into()),
@@ -294,25 +320,15 @@ impl Store for Memory {
 
     async fn list(&self, scope: &Scope, filter: Filter) -> Result<Listing> {
         let inner = self.lock();
-        let Some(index) = inner.scopes.get(scope) else { return Ok(Listing::default()) };
-        let fits = |position: &&Position| {
-            filter.updated_from.is_none_or(|from| position.0.0 >= from)
-                && filter.state.is_none_or(|state| inner.tasks.get(&position.0.1).is_some_and(|kept| kept.head.state == state))
-        };
-        let context = filter.context.as_ref();
-        // A plain list and a list by state are counted as they change; only rarer filters are counted here.
-        let total = match (context, filter.updated_from, filter.state) {
-            (None, None, None) => index.newest.len(),
-            (None, None, Some(state)) => index.states[state as usize],
-            _ => index.positions(context, None).filter(fits).count(),
-        };
-        let page = index.positions(context, filter.after.clone().map(Reverse)).filter(fits).take(filter.limit);
-        let stored = |kept: &Kept| match filter.heads_only {
-            true => Stored::new(kept.head.clone(), None, Vec::new(), None),
-            false => kept.stored(),
-        };
-        let tasks = page.filter_map(|position| inner.tasks.get(&position.0.1)).map(|kept| stored(kept)).collect();
+        let (page, total) = inner.page(scope, &filter);
+        let tasks = page.into_iter().filter_map(|(_, id)| inner.tasks.get(id)).map(|kept| kept.stored()).collect();
         Ok(Listing::new(tasks, total))
+    }
+
+    async fn places(&self, scope: &Scope, filter: Filter) -> Result<Places> {
+        let inner = self.lock();
+        let (page, total) = inner.page(scope, &filter);
+        Ok(Places::new(page.into_iter().cloned().collect(), total))
     }
 
     async fn key(&self, scope: &Scope, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {

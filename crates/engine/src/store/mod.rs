@@ -245,8 +245,6 @@ pub struct Filter {
     pub after: Option<(Timestamp, TaskId)>,
     /// At most this many.
     pub limit: usize,
-    /// Without snapshots and rows: only where the tasks stand.
-    pub heads_only: bool,
 }
 
 /// One page of tasks, newest status first, ties by id, descending.
@@ -263,6 +261,24 @@ impl Listing {
     /// A page of a list.
     #[must_use]
     pub fn new(tasks: Vec<Stored>, total: usize) -> Self {
+        Self { tasks, total }
+    }
+}
+
+/// Where the tasks of one page stand, in the order of the list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Places {
+    /// The time of each task's status, and its id.
+    pub tasks: Vec<(Timestamp, TaskId)>,
+    /// How many match, whatever the page.
+    pub total: usize,
+}
+
+impl Places {
+    /// The places of a page.
+    #[must_use]
+    pub fn new(tasks: Vec<(Timestamp, TaskId)>, total: usize) -> Self {
         Self { tasks, total }
     }
 }
@@ -320,6 +336,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// Lists tasks.
     async fn list(&self, scope: &Scope, filter: Filter) -> Result<Listing>;
+
+    /// Lists where tasks stand, and nothing of what is in them.
+    async fn places(&self, scope: &Scope, filter: Filter) -> Result<Places> {
+        let Listing { tasks, total } = self.list(scope, filter).await?;
+        Ok(Places::new(tasks.into_iter().map(|stored| (stored.head.updated, stored.head.id)).collect(), total))
+    }
 
     /// What a request with this key led to.
     async fn key(&self, scope: &Scope, key: &str, now: Timestamp) -> Result<Option<KeyRecord>>;

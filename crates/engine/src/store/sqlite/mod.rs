@@ -21,11 +21,11 @@ use async_trait::async_trait;
 use chancery_core::{Bytes, PushConfigId, Seq, TaskId, Timestamp};
 
 use self::{
-    reader::{Readers, Total, View},
+    reader::{Page, Readers, Total, View},
     tally::{Tallies, Tally},
     writer::Writer,
 };
-use super::{Commit, Due, Error, Filter, KeyRecord, Listing, Result, Row, Scope, Settled, Store, Stored};
+use super::{Commit, Due, Error, Filter, KeyRecord, Listing, Places, Result, Row, Scope, Settled, Store, Stored};
 
 /// A store in a file.
 ///
@@ -145,6 +145,16 @@ impl Sqlite {
         drop(close.await);
     }
 
+    async fn total(&self, total: Total) -> Result<usize> {
+        Ok(match total {
+            Total::Counted(total) => total,
+            Total::Tallied { scope, state } => match self.tallies.total(scope, state) {
+                Some(total) => total,
+                None => self.count(scope).await?.total(state),
+            },
+        })
+    }
+
     /// Counts the tasks of a scope, and lets the tallies go on from there.
     async fn count(&self, scope: i64) -> Result<Tally> {
         let tallies = self.tallies.clone();
@@ -182,15 +192,14 @@ impl Store for Sqlite {
 
     async fn list(&self, scope: &Scope, filter: Filter) -> Result<Listing> {
         let scope = scope.clone();
-        let page = self.readers.read(move |view| view.list(&scope, &filter)).await?;
-        let total = match page.total {
-            Total::Counted(total) => total,
-            Total::Tallied { scope, state } => match self.tallies.total(scope, state) {
-                Some(total) => total,
-                None => self.count(scope).await?.total(state),
-            },
-        };
-        Ok(Listing::new(page.tasks, total))
+        let Page { tasks, total } = self.readers.read(move |view| view.list(&scope, &filter)).await?;
+        Ok(Listing::new(tasks, self.total(total).await?))
+    }
+
+    async fn places(&self, scope: &Scope, filter: Filter) -> Result<Places> {
+        let scope = scope.clone();
+        let Page { tasks, total } = self.readers.read(move |view| view.places(&scope, &filter)).await?;
+        Ok(Places::new(tasks, self.total(total).await?))
     }
 
     async fn key(&self, scope: &Scope, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {

@@ -107,8 +107,8 @@ impl Worker {
 pub(super) struct View<'a>(&'a Connection);
 
 /// A page of a list.
-pub(super) struct Page {
-    pub(super) tasks: Vec<Stored>,
+pub(super) struct Page<T> {
+    pub(super) tasks: Vec<T>,
     pub(super) total: Total,
 }
 
@@ -175,32 +175,44 @@ impl View<'_> {
         Ok(log)
     }
 
-    pub(super) fn list(&self, scope: &Scope, filter: &Filter) -> Result<Page> {
+    pub(super) fn list(&self, scope: &Scope, filter: &Filter) -> Result<Page<Stored>> {
+        self.page(scope, filter, |query| query.page(), |row| self.stored(row))
+    }
+
+    /// As `list`, from an index alone.
+    pub(super) fn places(&self, scope: &Scope, filter: &Filter) -> Result<Page<(Timestamp, TaskId)>> {
+        let place = |row: &rusqlite::Row<'_>| Ok((timestamp(row.get(0)?)?, row.get_ref(1)?.as_str().map_err(unreadable)?.into()));
+        self.page(scope, filter, |query| query.places(), place)
+    }
+
+    fn page<T>(
+        &self,
+        scope: &Scope,
+        filter: &Filter,
+        sql: fn(&Query<'_>) -> String,
+        task: impl Fn(&rusqlite::Row<'_>) -> Result<T>,
+    ) -> Result<Page<T>> {
         let Some(owner) = self.scope(scope)? else { return Ok(Page { tasks: Vec::new(), total: Total::Counted(0) }) };
-        let query = Query::new(owner, filter);
+        let mut query = Query::new(owner, filter);
         let total = match (&filter.context, filter.updated_from) {
             (None, None) => Total::Tallied { scope: owner, state: filter.state },
             _ => Total::Counted(self.count(&query)?),
         };
-        Ok(Page { tasks: self.page(query, filter)?, total })
-    }
-
-    fn count(&self, query: &Query<'_>) -> Result<usize> {
-        count(self.0.prepare_cached(&query.count())?.query_row(&*query.arguments(), |row| row.get(0))?)
-    }
-
-    fn page<'a>(&self, mut query: Query<'a>, filter: &'a Filter) -> Result<Vec<Stored>> {
         if let Some((updated, id)) = &filter.after {
             query.after(*updated, id);
         }
         query.arguments.push(Box::new(limit(filter.limit)));
-        let mut statement = self.0.prepare_cached(&query.page())?;
+        let mut statement = self.0.prepare_cached(&sql(&query))?;
         let mut rows = statement.query(&*query.arguments())?;
         let mut tasks = Vec::new();
         while let Some(row) = rows.next()? {
-            tasks.push(if filter.heads_only { Stored::new(head(row)?, None, Vec::new(), None) } else { self.stored(row)? });
+            tasks.push(task(row)?);
         }
-        Ok(tasks)
+        Ok(Page { tasks, total })
+    }
+
+    fn count(&self, query: &Query<'_>) -> Result<usize> {
+        count(self.0.prepare_cached(&query.count())?.query_row(&*query.arguments(), |row| row.get(0))?)
     }
 
     pub(super) fn key(&self, scope: &Scope, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {
@@ -347,6 +359,11 @@ impl<'a> Query<'a> {
         format!("{STORED} FROM task INDEXED BY {index} {PARTS} WHERE {conditions} ORDER BY updated DESC, id DESC LIMIT ?")
     }
 
+    fn places(&self) -> String {
+        let Self { index, conditions, .. } = self;
+        format!("SELECT updated, id FROM task INDEXED BY {index} WHERE {conditions} ORDER BY updated DESC, id DESC LIMIT ?")
+    }
+
     fn arguments(&self) -> Vec<&dyn ToSql> {
         self.arguments.iter().map(|argument| &**argument).collect()
     }
@@ -394,6 +411,8 @@ mod tests {
             if let Some((updated, id)) = &filter.after {
                 query.after(*updated, id);
             }
+            let placed = plan(&connection, &query.places());
+            assert!(placed.len() == 1 && placed[0].starts_with("SEARCH task USING COVERING INDEX"), "{filter:?}: {placed:?}");
             let paged = plan(&connection, &query.page());
             assert!(paged.len() == 3 && paged.iter().all(|step| step.starts_with("SEARCH")), "{filter:?}: {paged:?}");
             // The range goes into the index, too: no page costs more than its own rows.

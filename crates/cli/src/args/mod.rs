@@ -1,0 +1,134 @@
+//! The command line: every command and its flags.
+
+mod card;
+mod help;
+mod manage;
+pub(crate) mod old;
+mod parts;
+mod problem;
+mod send;
+mod task;
+mod tools;
+
+use std::ffi::OsString;
+
+use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+#[allow(unused_imports, reason = "commands name their own arguments")]
+pub(crate) use self::{
+    card::{Card, CardGet},
+    manage::{Auth, AuthLogin, AuthLogout, AuthStatus, Completion, Config, ConfigShow, Help, Skill, SkillInstall},
+    parts::{Flag as PartFlag, Parts},
+    send::Send,
+    task::{Authorize, Cancel, Download, Get, List, PushConfig, PushConfigCreate, PushConfigList, PushConfigOne, Subscribe, Task},
+    tools::{Bench, Chat, Conformance, DeadLetters, Doctor, Push, PushListen, Redeliver},
+};
+use crate::{serve::Serve, settings, trouble::Trouble};
+
+/// Serve, call and check A2A agents
+#[derive(Debug, Parser)]
+#[command(name = "a2a", version, disable_version_flag = true, disable_help_subcommand = true, propagate_version = true)]
+#[command(subcommand_required = true, max_term_width = 120)]
+#[command(before_help = "Example:\n  a2a send -a localhost:8080 hi")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What is to be done.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Send(Box<Send>),
+    /// Cards: fetch, check and show
+    #[command(subcommand)]
+    Card(Card),
+    /// Tasks: read, follow, cancel, list, download
+    #[command(subcommand)]
+    Task(Task),
+    /// Tokens: obtain, show, forget
+    #[command(subcommand)]
+    Auth(Auth),
+    /// Settings
+    #[command(subcommand)]
+    Config(Config),
+    Conformance(Box<Conformance>),
+    Completion(Completion),
+    Chat(Chat),
+    Serve(Box<Serve>),
+    DemoServer(Box<DemoServer>),
+    Help(Help),
+    /// The skill that tells other agents how to use this program
+    #[command(subcommand)]
+    Skill(Skill),
+    /// Webhooks: receive, and look after what could not be delivered
+    #[command(subcommand)]
+    Push(Push),
+    Bench(Box<Bench>),
+    Doctor(Doctor),
+    Version(Nothing),
+}
+
+/// Serve the demo agents, as `serve --demo`
+#[derive(Debug, Args)]
+#[command(before_help = "Example:\n  a2a demo-server --port 0")]
+pub(crate) struct DemoServer {
+    #[command(flatten)]
+    pub(crate) serve: Serve,
+}
+
+/// Print the version, the commit, its date and the target
+#[derive(Debug, Args)]
+#[command(before_help = "Example:\n  a2a version -o json")]
+pub(crate) struct Nothing {}
+
+/// A command line that was understood.
+pub(crate) struct Parsed {
+    pub(crate) command: Command,
+    /// The flags that are settings.
+    pub(crate) flags: std::collections::BTreeMap<&'static str, Vec<String>>,
+}
+
+/// What else a command line can ask for.
+pub(crate) enum Asked {
+    /// A command.
+    Run(Box<Parsed>),
+    /// Help or the version, to be printed.
+    Print(String),
+}
+
+/// The whole tree of commands.
+pub(crate) fn tree() -> clap::Command {
+    help::dressed(Arguments::command().args(help::globals(None)))
+}
+
+/// Understands a command line.
+pub(crate) fn parse(words: &[OsString]) -> Result<Asked, Trouble> {
+    let matches = match tree().try_get_matches_from(words) {
+        Ok(matches) => matches,
+        Err(error) => match error.kind() {
+            clap::error::ErrorKind::DisplayHelp => return help::effective(words).map(Asked::Print),
+            clap::error::ErrorKind::DisplayVersion => return Ok(Asked::Print(error.render().to_string())),
+            _ => return Err(problem::trouble(&error, words)),
+        },
+    };
+    let arguments = Arguments::from_arg_matches(&matches).map_err(|error| problem::trouble(&error, words))?;
+    Ok(Asked::Run(Box::new(Parsed { command: arguments.command, flags: settings::flags(deepest(&matches)) })))
+}
+
+/// The help of a command that is named by words.
+pub(crate) fn help_of(words: &[String]) -> Result<String, Trouble> {
+    let mut line: Vec<OsString> = vec!["a2a".into()];
+    line.extend(words.iter().map(OsString::from));
+    line.push("--help".into());
+    match parse(&line)? {
+        Asked::Print(text) => Ok(text),
+        Asked::Run(_) => Err(Trouble::internal("help was asked for")),
+    }
+}
+
+fn deepest(matches: &ArgMatches) -> &ArgMatches {
+    matches.subcommand().map_or(matches, |(_, below)| deepest(below))
+}
+
+#[cfg(test)]
+mod tests;

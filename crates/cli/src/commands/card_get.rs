@@ -1,0 +1,73 @@
+//! `a2a card get`: the card, as it was received.
+
+use chancery_core::{Card, GetExtendedCard, Operations as _, Validate as _};
+use serde_json::value::RawValue;
+
+use crate::{
+    args::CardGet,
+    card::{self, Found},
+    connect::{self, Capability},
+    context::Context,
+    print::card::{Verdict, card as print},
+    trouble::Trouble,
+};
+
+pub(crate) async fn run(context: &Context, args: &CardGet) -> Result<(), Trouble> {
+    let named;
+    let context = match &args.reference {
+        Some(reference) => {
+            named = context.with_agent(reference)?;
+            &named
+        }
+        None => context,
+    };
+    let found = if args.extended { extended(context).await? } else { card::find(context).await? };
+    let reason = if args.no_verify { "not checked" } else { "this build cannot check signatures" };
+    let verdict = Verdict::unchecked(&found.card, reason);
+    if args.validate {
+        validate(context, &found)?;
+    }
+    if context.settings.require_signature {
+        return Err(Trouble::own("SIGNATURE", format!("the signature of the card is {verdict}")));
+    }
+    if context.printer.is_json() {
+        context.notes.say(&format!("Signature: {verdict}"));
+        return context.printer.document(&raw(&found)?);
+    }
+    context.printer.result(&(), |text| print(text, &found.card, &verdict))
+}
+
+/// The card for authenticated callers; it is never kept.
+async fn extended(context: &Context) -> Result<Found, Trouble> {
+    let agent = connect::agent(context).await?;
+    agent.require(Capability::ExtendedCard)?;
+    let asked = agent.client.get_extended_card(&agent.caller(context), GetExtendedCard::default()).await;
+    let card = asked.map_err(|error| agent.trouble(context, error))?;
+    let body = serde_json::to_vec(&card).map_err(|error| Trouble::internal(format!("the card is no JSON: {error}")))?;
+    Ok(Found { card, body: body.into(), origin: "the extended card".to_owned(), url: None })
+}
+
+/// The card as it was received, re-indented but not re-read: members that we do not know stay.
+fn raw(found: &Found) -> Result<serde_json::Value, Trouble> {
+    let wrong = |error| Trouble::card_invalid(format!("{} is no JSON: {error}", found.origin));
+    let raw: &RawValue = serde_json::from_slice(&found.body).map_err(wrong)?;
+    serde_json::from_str(raw.get()).map_err(wrong)
+}
+
+/// Checks the card against the rules of the protocol; every violation is a line on stderr.
+fn validate(context: &Context, found: &Found) -> Result<(), Trouble> {
+    let card: Result<Card, _> = serde_json::from_slice(&found.body);
+    let error = match card {
+        Ok(_) => found.card.validate().err(),
+        Err(error) => return Err(Trouble::card_invalid(format!("{}: {error}", found.origin))),
+    };
+    let Some(error) = error else { return Ok(()) };
+    let pointer = |field: &str| format!("/{}", field.replace(['.', '['], "/").replace(']', ""));
+    for violation in error.violations() {
+        context.notes.insist(&format!("Finding: {} {}", pointer(&violation.field), violation.description));
+    }
+    let first = error.violations().first().map(|violation| format!("{} {}", pointer(&violation.field), violation.description));
+    let count = error.violations().len();
+    Err(Trouble::card_invalid(format!("{} ({count} in all)", first.unwrap_or_else(|| error.to_string())))
+        .hint("the findings are on stderr"))
+}

@@ -1,0 +1,238 @@
+//! From settings to a client: the agent that a command talks to.
+
+use std::{sync::Arc, time::Instant};
+
+use chancery_client::{Builder, Client, Secrets};
+use chancery_core::{Binding, Caller, Card, Error, ErrorKind, Version, extension};
+
+use crate::{
+    card::{self, Found},
+    context::{Context, read},
+    settings::Wanted,
+    trouble::Trouble,
+    wire::Watcher,
+};
+
+/// Extensions that do not change what a client has to do.
+const SUPPORTED: [&str; 3] = [extension::SEQUENCE, extension::HANDOFF, "urn:chancery:demo/ext/v1"];
+
+/// The agent, and how it is called.
+#[derive(Debug)]
+pub(crate) struct Agent {
+    pub(crate) client: Client,
+    /// The card; with `--endpoint` there is none.
+    pub(crate) card: Option<Card>,
+    /// What every call carries: tenant, extensions.
+    caller: Caller,
+    has_credentials: bool,
+}
+
+/// What a card must offer before a call is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Capability {
+    Streaming,
+    PushNotifications,
+    ExtendedCard,
+}
+
+impl Agent {
+    /// The circumstances of one call that ends in time.
+    pub(crate) fn caller(&self, context: &Context) -> Caller {
+        self.caller_until(Instant::now().checked_add(context.call_limit()))
+    }
+
+    /// The circumstances of a call that lasts until then.
+    pub(crate) fn caller_until(&self, deadline: Option<Instant>) -> Caller {
+        match deadline {
+            Some(deadline) => self.caller.clone().deadline(deadline),
+            None => self.caller.clone(),
+        }
+    }
+
+    /// Whether the card offers something; without a card nothing is known, and everything is tried.
+    pub(crate) fn offers(&self, capability: Capability) -> bool {
+        let Some(Card { capabilities, .. }) = &self.card else { return true };
+        let offered = match capability {
+            Capability::Streaming => capabilities.streaming,
+            Capability::PushNotifications => capabilities.push_notifications,
+            Capability::ExtendedCard => capabilities.extended_agent_card,
+        };
+        offered.unwrap_or(false)
+    }
+
+    /// Fails as the agent would, without a call, if the card does not offer something.
+    pub(crate) fn require(&self, capability: Capability) -> Result<(), Trouble> {
+        if self.offers(capability) {
+            return Ok(());
+        }
+        let (kind, what) = match capability {
+            Capability::Streaming => (ErrorKind::UnsupportedOperation, "streams"),
+            Capability::PushNotifications => (ErrorKind::PushNotificationNotSupported, "push notifications"),
+            Capability::ExtendedCard => (ErrorKind::UnsupportedOperation, "extended card"),
+        };
+        let hint = if capability == Capability::ExtendedCard { "a2a card get shows the public one" } else { "a2a task get --wait TASK_ID" };
+        Err(Trouble::protocol(kind, format!("the card declares no {what}")).hint(hint))
+    }
+
+    /// What an error of a call means here.
+    pub(crate) fn trouble(&self, context: &Context, error: Error) -> Trouble {
+        let missing = error.kind() == ErrorKind::Unauthenticated && !self.has_credentials;
+        let trouble = Trouble::from(error);
+        let trouble = match missing && trouble.exit == crate::trouble::UNAUTHORIZED {
+            true => Trouble { code: "A2ACLI_ERR_CREDENTIALS_MISSING".into(), ..trouble },
+            false => trouble,
+        };
+        let name = context.settings.agent.as_deref().map_or_else(String::new, |agent| format!(" -a {}", crate::resume::quoted(agent)));
+        trouble.clone().or_hint(|| match &*trouble.code {
+            "A2ACLI_ERR_CREDENTIALS_MISSING" => format!("a2a auth login{name}, or set A2ACLI_BEARER or A2ACLI_API_KEY"),
+            "A2ACLI_ERR_AUTH_FAILED" => format!("a2a auth login{name}, or give another credential"),
+            "A2ACLI_ERR_UNREACHABLE" => format!("a2a doctor{name}"),
+            "TaskNotFoundError" => format!("a2a task list{name}; add --debug for the wire"),
+            _ => "add --debug for the wire".to_owned(),
+        })
+    }
+}
+
+/// Connects to the agent that the settings name.
+pub(crate) async fn agent(context: &Context) -> Result<Agent, Trouble> {
+    connected(context, builder(context)?).await
+}
+
+/// As [`agent`], with a builder that says more.
+pub(crate) async fn connected(context: &Context, builder: Builder) -> Result<Agent, Trouble> {
+    let settings = &context.settings;
+    let has_credentials = settings.given.bearer.is_some() || settings.given.api_key.is_some() || settings.given.basic.is_some();
+    if let (Some(url), [binding]) = (&settings.endpoint, settings.transports.as_slice()) {
+        let version = match settings.version {
+            Wanted::Only(version) => version,
+            Wanted::Current | Wanted::Any => Version::V1_0,
+        };
+        let client = builder.over(*binding, version, url)?;
+        let caller = extended(settings.extensions.iter().cloned()).tenant(settings.tenant.clone().unwrap_or_default());
+        return Ok(Agent { client, card: None, caller, has_credentials });
+    }
+    let found = card::find(context).await?;
+    let extensions = extensions(context, &found.card)?;
+    let client = preferring(context, builder, &found.card).connect_card(&found.body, found.url.as_deref());
+    let client = client.map_err(|error| no_interface(context, &found, error))?;
+    if let Some(tenant) = settings.tenant.as_ref().filter(|tenant| **tenant != client.tenant()) {
+        let declared = client.tenant();
+        return Err(Trouble::usage(format!("--tenant {tenant} is not what the card declares: {declared:?}")).hint("leave --tenant out"));
+    }
+    if !found.card.signatures.is_empty() && settings.require_signature {
+        return Err(Trouble::own("SIGNATURE", "the card is signed, and this build cannot check signatures"));
+    }
+    if found.card.signatures.is_empty() && settings.require_signature {
+        return Err(Trouble::own("SIGNATURE", "the card is not signed"));
+    }
+    Ok(Agent { client, card: Some(found.card), caller: extended(extensions), has_credentials })
+}
+
+/// A client builder as the settings want it.
+pub(crate) fn builder(context: &Context) -> Result<Builder, Trouble> {
+    let settings = &context.settings;
+    let mut builder = Client::builder()
+        .connect_timeout(settings.connect_timeout)
+        .timeout(context.call_limit())
+        .retries(1)
+        // A message goes out twice only if the user says so.
+        .idempotent(false)
+        .resubscribes(if settings.stream { 5 } else { 0 })
+        .poll_interval(settings.poll_interval)
+        .poll_failures(5)
+        .dry_run(settings.dry_run)
+        .observer(Arc::new(Watcher::new(context)))
+        .credentials(secrets(context))
+        .insecure(settings.insecure);
+    for (name, value) in &settings.svc_params {
+        builder =
+            builder.header(name, value.expose()).map_err(|_| Trouble::usage(format!("--svc-param {name}: no header can be like that")))?;
+    }
+    // A card too is asked for in a version.
+    builder = builder.card_header(chancery_wire::headers::VERSION, Version::V1_0.as_str())?;
+    let given = &settings.given;
+    let unusable = |option: &str, error: &Error| Trouble::usage(format!("{option}: {}", crate::trouble::with_cause(error)));
+    if let Some(path) = &given.ca_cert {
+        builder = builder.root_certificates(&read(path, "--ca-cert")?).map_err(|error| unusable("--ca-cert", &error))?;
+    }
+    match (&given.client_cert, &given.client_key) {
+        (Some(cert), Some(key)) => {
+            let identity = builder.identity(&read(cert, "--client-cert")?, &read(key, "--client-key")?);
+            builder = identity.map_err(|error| unusable("--client-cert", &error))?;
+        }
+        (None, None) => {}
+        _ => return Err(Trouble::usage("--client-cert and --client-key belong together")),
+    }
+    Ok(match settings.version {
+        Wanted::Current => builder.versions([Version::V1_0]),
+        Wanted::Only(version) => builder.versions([version]),
+        Wanted::Any => builder,
+    })
+}
+
+fn secrets(context: &Context) -> Secrets {
+    let given = &context.settings.given;
+    let mut secrets = Secrets::new();
+    if let Some(token) = &given.bearer {
+        secrets = secrets.bearer(token.clone());
+    }
+    if let Some(key) = &given.api_key {
+        secrets = secrets.api_key(key.clone());
+    }
+    if let Some((user, password)) = &given.basic {
+        secrets = secrets.basic(user, password.clone());
+    }
+    secrets
+}
+
+/// Prefers the transports that were asked for, if the card has any of them.
+fn preferring(context: &Context, builder: Builder, card: &Card) -> Builder {
+    let wanted = &context.settings.transports;
+    if wanted.is_empty() {
+        return builder;
+    }
+    let offered =
+        |binding: &Binding| card.supported_interfaces.iter().any(|one| Binding::from_name(&one.protocol_binding) == Some(*binding));
+    let usable: Vec<_> = wanted.iter().copied().filter(offered).collect();
+    if usable.is_empty() {
+        let names: Vec<_> = wanted.iter().map(|binding| binding.as_str()).collect();
+        context.notes.note(&format!("the card offers no {}; its own order is used", names.join(", ")));
+        return builder;
+    }
+    builder.bindings(usable)
+}
+
+/// The extensions to activate: those that were asked for, and those that the card requires and we know.
+fn extensions(context: &Context, card: &Card) -> Result<Vec<String>, Trouble> {
+    let mut all = context.settings.extensions.clone();
+    for required in card.capabilities.extensions.iter().filter(|extension| extension.required) {
+        if all.contains(&required.uri) {
+            continue;
+        }
+        if !SUPPORTED.contains(&required.uri.as_str()) {
+            let message = format!("the agent requires the extension {}, which is not known here", required.uri);
+            let hint = format!("if you know what it asks for: --extension {}", crate::resume::quoted(&required.uri));
+            return Err(Trouble::protocol(ErrorKind::ExtensionSupportRequired, message).hint(hint));
+        }
+        all.push(required.uri.clone());
+    }
+    Ok(all)
+}
+
+fn extended(extensions: impl IntoIterator<Item = String>) -> Caller {
+    extensions.into_iter().fold(Caller::anonymous(), Caller::extension)
+}
+
+/// Says what to try when the card has nothing that may be spoken.
+fn no_interface(context: &Context, found: &Found, error: Error) -> Trouble {
+    let trouble = Trouble::from(error);
+    let versions = found.card.supported_interfaces.iter().map(|one| one.protocol_version.as_str());
+    let newest = versions.filter(|version| !version.starts_with("1.")).max().unwrap_or("any").to_owned();
+    match (&*trouble.code, context.settings.version) {
+        ("VersionNotSupportedError", Wanted::Current) => {
+            let version = newest.split('.').take(2).collect::<Vec<_>>().join(".");
+            trouble.hint(format!("add --a2a-version {version}"))
+        }
+        _ => trouble,
+    }
+}

@@ -1,0 +1,141 @@
+//! Talk on stderr: notes, warnings, errors, what `--debug` shows, and one line of progress.
+
+use std::{
+    io::{IsTerminal as _, Write as _},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
+};
+
+use crate::settings::Color;
+
+const RED: &str = "\x1b[31m";
+const YELLOW: &str = "\x1b[33m";
+const GREY: &str = "\x1b[90m";
+
+/// Talks on stderr.
+#[derive(Debug)]
+pub(crate) struct Notes {
+    quiet: bool,
+    debug: bool,
+    colored: bool,
+    /// Whether a line may move.
+    moving: bool,
+    begun: Instant,
+    /// Whether a line of progress stands there.
+    drawn: Mutex<bool>,
+    warned: AtomicBool,
+}
+
+impl Notes {
+    /// Talk as it is wanted.
+    pub(crate) fn new(quiet: bool, debug: bool, color: Color) -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        let said = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let dumb = said("TERM").is_some_and(|term| term == "dumb");
+        let colored = match color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => terminal && said("NO_COLOR").is_none() && !dumb,
+        };
+        let moving = terminal && !quiet && !debug && !dumb && said("CI").is_none();
+        Self { quiet, debug, colored, moving, begun: Instant::now(), drawn: Mutex::default(), warned: AtomicBool::new(false) }
+    }
+
+    /// Whether `--debug` is on.
+    pub(crate) fn is_debug(&self) -> bool {
+        self.debug
+    }
+
+    /// Whether progress is shown by a line that moves.
+    pub(crate) fn is_moving(&self) -> bool {
+        self.moving
+    }
+
+    /// Something that is good to know.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.quiet {
+            self.put("", "note: ", text);
+        }
+    }
+
+    /// A plain line.
+    pub(crate) fn say(&self, text: &str) {
+        if !self.quiet {
+            self.put("", "", text);
+        }
+    }
+
+    /// A plain line that is also said in quiet.
+    pub(crate) fn insist(&self, text: &str) {
+        self.put("", "", text);
+    }
+
+    /// Something that may be wrong.
+    pub(crate) fn warning(&self, text: &str) {
+        if !self.quiet {
+            self.put(YELLOW, "warning: ", text);
+        }
+    }
+
+    /// Something that is dangerous, and cannot be silenced.
+    pub(crate) fn danger(&self, text: &str) {
+        self.put(YELLOW, "WARNING: ", text);
+    }
+
+    /// Something that is dangerous, and is said once however often it happens.
+    pub(crate) fn danger_once(&self, text: &str) {
+        if !self.warned.swap(true, Ordering::Relaxed) {
+            self.danger(text);
+        }
+    }
+
+    /// Something that went wrong, on one line.
+    pub(crate) fn error(&self, text: &str) {
+        self.put(RED, "error: ", &text.replace('\n', " "));
+    }
+
+    /// The four fields of an error.
+    pub(crate) fn fields(&self, code: &str, others: &str) {
+        self.put(RED, "Error: ", &format!("{code}\n{}", others.trim_end_matches('\n')));
+    }
+
+    /// What `--debug` shows.
+    pub(crate) fn debug(&self, text: &str) {
+        if self.debug {
+            let seconds = self.begun.elapsed().as_secs_f64();
+            self.put(GREY, "debug: ", &format!("{seconds:.3} {text}"));
+        }
+    }
+
+    /// Draws the line of progress anew.
+    pub(crate) fn progress(&self, text: &str) {
+        if self.moving {
+            let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
+            // Progress that cannot be drawn is no reason to stop.
+            drop(write!(std::io::stderr().lock(), "\r\x1b[K{text}"));
+            *drawn = true;
+        }
+    }
+
+    /// Erases the line of progress.
+    pub(crate) fn clear(&self) {
+        let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::mem::take(&mut *drawn) {
+            drop(write!(std::io::stderr().lock(), "\r\x1b[K"));
+        }
+    }
+
+    fn put(&self, color: &str, mark: &str, text: &str) {
+        self.clear();
+        let text = super::text::clean(text);
+        let line = match (self.colored, color) {
+            (true, color) if !color.is_empty() => format!("{color}{mark}\x1b[0m{text}\n"),
+            _ => format!("{mark}{text}\n"),
+        };
+        // There is nowhere left to say that stderr is gone.
+        drop(std::io::stderr().lock().write_all(line.as_bytes()));
+    }
+}

@@ -1,0 +1,207 @@
+//! `a2a task …`.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+use super::{Desk, ended, field};
+
+/// A2ACLI_TASK_GET_001
+#[test]
+fn a_task_is_shown_with_its_artifacts_and_history() {
+    let desk = Desk::new();
+    let task = desk.json(&["send", "hi"])["task"]["id"].as_str().unwrap().to_owned();
+    let out = desk.ok(&["task", "get", &task, "--history", "5"]);
+    assert_eq!(field(&out, "State"), "COMPLETED");
+    assert!(out.contains("Artifact: echo\nText:\n  hi\n\nHistory: 1 of 1\n"), "{out}");
+    assert!(!desk.ok(&["task", "get", &task, "--history", "0"]).contains("History"));
+}
+
+/// A2ACLI_TASK_CANCEL_001
+#[test]
+fn a_task_can_be_canceled_twice_and_a_finished_one_cannot() {
+    let desk = Desk::new();
+    let task = desk.task("slow 60s");
+    for _ in 0..2 {
+        assert_eq!(field(&desk.ok(&["task", "cancel", &task]), "State"), "CANCELED");
+    }
+    let done = desk.json(&["send", "hi"])["task"]["id"].as_str().unwrap().to_owned();
+    let ran = desk.run(&["task", "cancel", &done]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.contains("Error: TaskNotCancelableError") && ran.err.contains("it is COMPLETED"), "{ran:?}");
+}
+
+/// A2ACLI_TASK_POLL_001
+#[test]
+fn a_task_is_read_once_or_until_it_ends() {
+    let desk = Desk::new();
+    let task = desk.task("slow 1500ms");
+    assert_eq!(field(&desk.ok(&["task", "get", &task]), "State"), "WORKING");
+    assert_eq!(field(&desk.ok(&["task", "get", "--wait", "--poll-interval", "200ms", &task]), "State"), "COMPLETED");
+}
+
+/// A2ACLI_TASK_POLL_002
+#[test]
+fn polling_obeys_its_interval_and_its_time() {
+    let desk = Desk::new();
+    let task = desk.task("slow 60s");
+    let before = desk.calls("GetTask");
+    let begun = Instant::now();
+    let ran = desk.run(&["task", "get", "--wait", "--poll-interval", "500ms", "--timeout", "2s", &task]);
+    let took = begun.elapsed();
+    assert_eq!(ran.code, 5, "{ran:?}");
+    assert!(took >= Duration::from_secs(2) && took < Duration::from_secs(10), "{took:?}");
+    let calls = desk.calls("GetTask") - before;
+    assert!((2..=5).contains(&calls), "{calls}");
+    assert!(ran.err.contains(&format!("Hint: a2a task get -a {} --wait {task}", desk.at(""))), "{ran:?}");
+}
+
+/// A2ACLI_TASK_POLL_002: whoever stops a wait keeps the id and the command to go on.
+#[test]
+fn a_wait_that_is_stopped_leaves_the_id_and_the_task() {
+    let desk = Desk::new();
+    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+        let mut child = desk.command(&["send", "slow 60s"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut err = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        while !said.contains("WORKING") {
+            assert!(err.read_line(&mut said).unwrap() > 0, "{said}");
+        }
+        let kill = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert!(kill.success());
+        child.stderr = None;
+        let status = child.wait().unwrap();
+        let mut rest = String::new();
+        std::io::Read::read_to_string(&mut err, &mut rest).unwrap();
+        assert_eq!(status.code(), Some(code), "{rest}");
+        let task = field(&rest, "Task ID");
+        assert_eq!(field(&rest, "Resume with"), format!("a2a task get -a {} --wait {task}", desk.at("")));
+        assert_eq!(field(&desk.ok(&["task", "get", task]), "State"), "WORKING");
+    }
+}
+
+/// A2ACLI_TASK_POLL_003
+#[test]
+fn interrupted_states_end_a_wait_and_no_state_does_not() {
+    let desk = Desk::new();
+    for agent in ["", "/nostream"] {
+        for (text, state) in [("ask", "INPUT_REQUIRED"), ("login", "AUTH_REQUIRED"), ("unspecified 500ms", "COMPLETED")] {
+            let out = desk.ok(&["send", "-a", &desk.at(agent), "--poll-interval", "200ms", "--timeout", "30s", text]);
+            assert_eq!(field(&out, "State"), state, "{agent} {text}");
+        }
+    }
+}
+
+/// A2ACLI_TASK_POLL_004
+#[test]
+fn a_wait_whose_stream_is_lost_goes_on_by_polling() {
+    let ran = Desk::new().run(&["send", "cut 2"]);
+    assert_eq!((ran.code, field(&ran.out, "State")), (0, "COMPLETED"), "{ran:?}");
+    assert!(ran.err.contains("polling"), "{ran:?}");
+    assert!(ran.out.contains("\n  6\n  7\n\n"), "{ran:?}");
+}
+
+/// A2ACLI_TASK_LIST_001
+#[test]
+fn tasks_are_listed_in_pages_and_filtered() {
+    let desk = Desk::new();
+    let context = desk.json(&["send", "one"])["task"]["contextId"].as_str().unwrap().to_owned();
+    for text in ["two", "three"] {
+        desk.json(&["send", "--context-id", &context, text]);
+    }
+    desk.json(&["send", "elsewhere"]);
+    desk.json(&["send", "ask", "--context-id", &context]);
+    let page = |more: &[&str]| {
+        desk.json(&[&["task", "list", "--page-size", "2", "--status", "completed", "--context-id", &context], more].concat())
+    };
+    let first = page(&[]);
+    assert_eq!((first["tasks"].as_array().unwrap().len(), first["totalSize"].as_i64()), (2, Some(3)), "{first}");
+    let second = page(&["--page-token", first["nextPageToken"].as_str().unwrap()]);
+    assert_eq!((second["tasks"].as_array().unwrap().len(), second["nextPageToken"].as_str()), (1, Some("")), "{second}");
+    assert_eq!(desk.json(&["task", "list", "--all"])["tasks"].as_array().unwrap().len(), 5);
+    let table = desk.ok(&["task", "list", "-o", "table"]);
+    assert!(table.starts_with("TASK ID ") && table.lines().count() == 6, "{table}");
+    let lines = desk.ok(&["task", "list", "-o", "json", "--stream"]);
+    assert!(lines.lines().count() == 5 && lines.lines().all(|line| line.starts_with("{\"id\":")), "{lines}");
+    let out = desk.ok(&["task", "list", "--page-size", "1", "--since", "2020-01-01T00:00:00Z"]);
+    assert!(out.starts_with("Task: 1 of 1\nTask ID: ") && out.contains("\nTotal: 5\nNext page token: "), "{out}");
+}
+
+/// A2ACLI_TASK_SUBSCRIBE_001
+#[test]
+fn a_subscription_shows_events_or_the_end() {
+    let desk = Desk::new();
+    let task = desk.task("slow 1500ms");
+    let out = desk.ok(&["task", "subscribe", "--stream", &task, "-o", "json"]);
+    let lines: Vec<serde_json::Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["task"]["id"], task.as_str());
+    assert_eq!(lines.last().unwrap()["statusUpdate"]["status"]["state"], "TASK_STATE_COMPLETED");
+    let task = desk.task("slow 1s");
+    assert_eq!(desk.json(&["task", "subscribe", &task])["status"]["state"], "TASK_STATE_COMPLETED");
+    let ran = desk.run(&["task", "subscribe", &task]);
+    assert!(ran.code == 1 && ran.err.contains("UnsupportedOperationError") && ran.err.contains("Hint: a2a task get"), "{ran:?}");
+}
+
+/// A2ACLI_TASK_SUBSCRIBE_002
+#[test]
+fn a_lost_subscription_is_taken_up_again_without_reading_the_task() {
+    let desk = Desk::new();
+    let ran = desk.run(&["send", "--stream", "--debug", "cut 3", "-o", "json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains("subscribing again") && !ran.err.contains("\"GetTask\""), "{}", ran.err);
+    let numbers: Vec<_> =
+        ran.out.lines().filter(|line| line.contains("artifactUpdate")).filter_map(|line| line.split("\"text\":\"").nth(1)).collect();
+    let numbers: Vec<_> = numbers.iter().filter_map(|text| text.split("\\n").next()).filter_map(|text| text.parse::<u32>().ok()).collect();
+    assert_eq!(numbers, (1..=8).collect::<Vec<_>>(), "{}", ran.out);
+}
+
+/// A2ACLI_DOWNLOAD_001
+#[test]
+fn artifacts_are_saved_and_files_are_not_replaced() {
+    let desk = Desk::new();
+    let task = desk.json(&["send", "files"])["task"]["id"].as_str().unwrap().to_owned();
+    let saved = desk.json(&["task", "download", &task, "--output-dir", "out"]);
+    let paths: Vec<_> = saved["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["out/files.txt", "out/files-2.json", "out/tides.csv", "out/harbor.png.url"]);
+    assert_eq!(std::fs::read_to_string(desk.work("out/tides.csv")).unwrap(), "time,meters\n06:12,4.2\n");
+    let ran = desk.run(&["task", "download", &task, "--output-dir", "out"]);
+    assert!(ran.code == 2 && ran.err.contains("--force"), "{ran:?}");
+    desk.ok(&["task", "download", &task, "--output-dir", "out", "--force"]);
+}
+
+/// A2ACLI_PUSH_001
+#[test]
+fn webhooks_are_made_read_listed_and_removed() {
+    let desk = Desk::new();
+    let task = desk.task("slow 60s");
+    let made = desk.json(&["task", "push-config", "create", &task, "https://hook.example/a2a", "--id", "c1", "--token", "t0ken"]);
+    assert_eq!((made["id"].as_str(), made["taskId"].as_str()), (Some("c1"), Some(task.as_str())));
+    assert_eq!(desk.json(&["task", "push-config", "get", &task, "c1"])["url"], "https://hook.example/a2a");
+    assert_eq!(desk.json(&["task", "push-config", "list", &task])["configs"].as_array().unwrap().len(), 1);
+    assert!(!desk.ok(&["task", "push-config", "list", &task]).contains("t0ken"));
+    assert_eq!(desk.json(&["task", "push-config", "delete", &task, "c1"]), serde_json::json!({}));
+    assert_eq!(desk.json(&["task", "push-config", "list", &task])["configs"].as_array().map_or(0, Vec::len), 0);
+}
+
+/// A2ACLI_AUTH_011: the part that waits; the demo agent gives no link.
+#[test]
+fn an_authorization_is_waited_for() {
+    let desk = Desk::new();
+    let task = desk.json(&["send", "login"])["task"]["id"].as_str().unwrap().to_owned();
+    let mut command = desk.command(&["task", "authorize", &task]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("AUTH_REQUIRED") {
+        assert!(err.read_line(&mut said).unwrap() > 0, "{said}");
+    }
+    assert!(said.contains("Please sign in"), "{said}");
+    desk.ok(&["send", "--task-id", &task, "done"]);
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut err, &mut rest).unwrap();
+    child.stderr = Some(std::process::Command::new("true").stderr(Stdio::piped()).spawn().unwrap().stderr.unwrap());
+    let ran = ended(child);
+    assert_eq!((ran.code, field(&ran.out, "State")), (0, "COMPLETED"), "{ran:?}");
+}

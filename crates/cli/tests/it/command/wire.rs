@@ -1,0 +1,190 @@
+//! Transports, versions, tenants, extensions, credentials, and what `--debug` shows of them.
+
+use serde_json::{Value, json};
+
+use super::{Desk, card::serve, field};
+
+fn fact(out: &str, label: &str) -> String {
+    let line = out.lines().find_map(|line| line.trim_start().strip_prefix(label)?.strip_prefix(": "));
+    line.unwrap_or_else(|| panic!("no {label} in {out}")).to_owned()
+}
+
+/// A2ACLI_TX_001 A2ACLI_TX_002 A2ACLI_TX_004 A2ACLI_TX_005
+#[test]
+fn the_card_decides_the_transport_unless_the_user_does() {
+    let desk = Desk::new();
+    let binding = |arguments: &[&str]| fact(&desk.ok(&[&["send", "request"], arguments].concat()), "Binding");
+    assert_eq!(binding(&[]), "JSONRPC");
+    assert_eq!(binding(&["-a", &desk.at("/rest-first")]), "HTTP+JSON");
+    assert_eq!(binding(&["--transport", "grpc", "--transport", "rest"]), "GRPC");
+    assert_eq!(binding(&["--transport", "rest"]), "HTTP+JSON");
+    assert_eq!(binding(&["--transport", "jsonrpc"]), "JSONRPC");
+}
+
+/// A2ACLI_TX_003
+#[test]
+fn the_tenant_of_the_interface_is_sent_and_none_where_there_is_none() {
+    let desk = Desk::new();
+    let tenant = desk.at("/tenant");
+    assert_eq!(fact(&desk.ok(&["send", "-a", &tenant, "request"]), "Tenant"), "harbor");
+    assert_eq!(fact(&desk.ok(&["send", "request"]), "Tenant"), "none");
+    desk.ok(&["send", "-a", &tenant, "--tenant", "harbor", "request"]);
+    assert_eq!(desk.run(&["send", "-a", &tenant, "--tenant", "other", "request"]).code, 2);
+}
+
+/// A2ACLI_VER_001
+#[test]
+fn an_older_version_is_spoken_only_when_asked_for() {
+    let desk = Desk::new();
+    assert_eq!(fact(&desk.ok(&["send", "request"]), "Version"), "1.0");
+    let legacy = desk.at("/legacy");
+    let ran = desk.run(&["send", "-a", &legacy, "hi"]);
+    assert!(
+        ran.code == 1 && ran.err.contains("Error: VersionNotSupportedError") && ran.err.contains("Hint: add --a2a-version 0.3"),
+        "{ran:?}"
+    );
+    assert_eq!(desk.calls("legacy"), 0);
+    for version in ["0.3", "any"] {
+        assert_eq!(fact(&desk.ok(&["send", "-a", &legacy, "--a2a-version", version, "request"]), "Version"), "0.3");
+    }
+    let ran = desk.run(&["send", "--debug", "--no-cache", "hi"]);
+    assert!(ran.err.lines().filter(|line| line.contains(" curl ")).all(|line| line.contains("A2A-Version: 1.0")), "{}", ran.err);
+}
+
+/// A2ACLI_VER_002
+#[test]
+fn required_extensions_are_declared_and_unknown_ones_refused() {
+    let desk = Desk::new();
+    assert_eq!(fact(&desk.ok(&["send", "-a", &desk.at("/ext"), "request"]), "Extensions"), "urn:chancery:demo/ext/v1");
+    let mut card = desk.json(&["card", "get"]);
+    card["capabilities"]["extensions"] = serde_json::json!([{"uri": "urn:x:unknown", "required": true}]);
+    std::fs::write(desk.work("ext.json"), card.to_string()).unwrap();
+    let before = desk.calls("Message");
+    let ran = desk.run(&["send", "-a", "./ext.json", "hi"]);
+    assert!(ran.code == 1 && ran.err.contains("Error: ExtensionSupportRequiredError"), "{ran:?}");
+    assert_eq!(desk.calls("Message"), before);
+}
+
+/// A2ACLI_VER_003
+#[test]
+fn a_capability_is_looked_up_before_the_call() {
+    let desk = Desk::new();
+    let ran = desk.run(&["task", "push-config", "list", "-a", &desk.at("/nopush"), "t", "--debug"]);
+    assert!(ran.code == 1 && ran.err.contains("Error: PushNotificationNotSupportedError"), "{ran:?}");
+    assert!(!ran.err.contains("ListTaskPushNotificationConfigs"), "{}", ran.err);
+    let ran = desk.run(&["task", "subscribe", "-a", &desk.at("/nostream"), "t"]);
+    assert!(ran.code == 1 && ran.err.contains("Error: UnsupportedOperationError"), "{ran:?}");
+    assert_eq!(desk.run(&["card", "get", "--extended"]).code, 1);
+}
+
+/// A2ACLI_OUT_007
+#[test]
+fn debug_shows_the_messages_and_a_command_that_runs() {
+    let desk = Desk::new();
+    let ran = desk.run(&["--debug", "send", "hi"]);
+    let marked = |mark: &str| ran.err.lines().any(|line| line.starts_with("debug: ") && line.contains(mark));
+    assert!(marked(" > {") && marked(" < 200 ") && marked(" < event "), "{}", ran.err);
+    let curl = ran.err.lines().filter_map(|line| line.split_once(" curl ")).map(|(_, rest)| rest).find(|rest| rest.contains("\"GetTask\""));
+    let Some(curl) = curl else { panic!("no curl in {}", ran.err) };
+    if std::process::Command::new("curl").arg("--version").output().is_err() {
+        println!("curl is not installed: the command was not run");
+        return;
+    }
+    let answer = std::process::Command::new("sh").args(["-c", &format!("curl {curl}")]).output().unwrap();
+    let answer: serde_json::Value = serde_json::from_slice(&answer.stdout).unwrap();
+    assert_eq!(answer["result"]["status"]["state"], "TASK_STATE_COMPLETED", "{answer}");
+}
+
+/// A2ACLI_AUTH_004
+#[test]
+fn no_diagnostic_shows_a_credential() {
+    let desk = Desk::new();
+    let flags = ["--debug", "--verbose", "--bearer", "S3CRET", "--svc-param", "x-k:S3CRET", "--basic", "me:S3CRET", "--api-key", "S3CRET"];
+    for transport in ["jsonrpc", "rest", "grpc"] {
+        let ran = desk.run(&[&["send", "--transport", transport, "hi"], &flags[..]].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(!ran.err.contains("S3CRET") && !ran.out.contains("S3CRET"), "{ran:?}");
+        assert!(ran.err.contains("X-K: (hidden)"), "{}", ran.err);
+    }
+}
+
+/// A2ACLI_AUTH_001: each credential goes where the card wants it, and one that is refused is told.
+#[test]
+fn credentials_go_where_the_card_says() {
+    let desk = Desk::new();
+    let key = |location: &str, name: &str| json!({"apiKeySecurityScheme": {"location": location, "name": name}});
+    let http = |scheme: &str| json!({"httpAuthSecurityScheme": {"scheme": scheme}});
+    for (scheme, flag, secret, expected) in [
+        (key("header", "X-Demo"), "--api-key", "k3y-value", "\r\nx-demo: k3y-value\r\n"),
+        (key("query", "key"), "--api-key", "k3y-value", "post /?key=k3y-value http/1.1\r\n"),
+        (key("cookie", "sid"), "--api-key", "k3y-value", "\r\ncookie: sid=k3y-value\r\n"),
+        (http("Bearer"), "--bearer", "t0ken-value", "\r\nauthorization: bearer t0ken-value\r\n"),
+        (http("Basic"), "--basic", "me:passw0rd", "\r\nauthorization: basic bwu6cgfzc3cwcmq=\r\n"),
+    ] {
+        let (port, server) = serve(vec!["HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"]);
+        let card = json!({
+            "name": "Secure", "version": "1", "supportedInterfaces":
+            [{"url": format!("http://127.0.0.1:{port}/"), "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+            "securitySchemes": {"s": scheme}, "securityRequirements": [{"schemes": {"s": {"list": []}}}],
+        });
+        std::fs::write(desk.work("card.json"), card.to_string()).unwrap();
+        let ran = desk.run(&["send", "-a", "./card.json", "--debug", "-o", "json", flag, secret, "hi"]);
+        let error: Value = serde_json::from_str(&ran.out).unwrap();
+        let error = &error["error"];
+        assert_eq!(
+            (ran.code, error["code"].as_str(), error["a2aCode"].as_i64()),
+            (4, Some("A2ACLI_ERR_AUTH_FAILED"), Some(401)),
+            "{ran:?}"
+        );
+        let asked = server.join().unwrap();
+        assert!(asked[0].contains(expected), "{expected} {asked:?}");
+        let shown = [secret.split(':').next_back().unwrap(), "bWU6cGFzc3cwcmQ"];
+        assert!(shown.iter().all(|secret| !ran.err.contains(secret)) && ran.err.contains("$A2ACLI_"), "{}", ran.err);
+    }
+}
+
+/// A2ACLI_AUTH_008: a card is asked for without credentials, and one without schemes gets none.
+#[test]
+fn a_card_gets_no_credential() {
+    let desk = Desk::new();
+    let ran = desk.run(&["card", "get", "--no-cache", "--debug", "--bearer", "S3CRET"]);
+    assert!(ran.code == 0 && !ran.err.to_lowercase().contains("authorization"), "{ran:?}");
+    let ran = desk.run(&["send", "--debug", "--bearer", "S3CRET", "hi"]);
+    assert!(ran.err.contains("warning: the card has no scheme for the bearer token"), "{}", ran.err);
+    assert!(!ran.err.contains("Authorization"), "{}", ran.err);
+}
+
+/// A2ACLI_AUTH_003: certificates are checked unless the user says not to, and that is never silent.
+#[test]
+fn certificates_are_checked_and_no_check_is_warned_of() {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+    let desk = Desk::with(|home| {
+        let cert = home.write("work/cert.pem", &made.cert.pem());
+        let key = home.write("work/key.pem", &made.signing_key.serialize_pem());
+        ["--tls-cert", cert.to_str().unwrap(), "--tls-key", key.to_str().unwrap()].map(str::to_owned).to_vec()
+    });
+    let agent = format!("https://localhost:{}", desk.port);
+    let ran = desk.run(&["send", "-a", &agent, "hi"]);
+    assert!(ran.code == 3 && ran.err.contains("Error: A2ACLI_ERR_UNREACHABLE") && ran.err.contains("certificate"), "{ran:?}");
+    for transport in ["jsonrpc", "rest", "grpc"] {
+        let ran = desk.run(&["send", "-a", &agent, "--transport", transport, "--ca-cert", "cert.pem", "hi"]);
+        assert!(ran.code == 0 && !ran.err.contains("WARNING"), "{transport} {ran:?}");
+        let ran = desk.run(&["send", "-a", &agent, "--transport", transport, "--insecure", "-q", "hi"]);
+        assert!(ran.code == 0 && ran.err.contains("WARNING: certificates are not checked"), "{transport} {ran:?}");
+    }
+    let mut card = desk.json(&["card", "get", "-a", &agent, "--insecure"]);
+    card["securitySchemes"] = json!({"s": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}});
+    card["securityRequirements"] = json!([{"schemes": {"s": {"list": []}}}]);
+    std::fs::write(desk.work("card.json"), card.to_string()).unwrap();
+    let ran = desk.run(&["send", "-a", "./card.json", "--insecure", "-q", "--bearer", "demo-token", "hi"]);
+    assert!(ran.code == 0 && ran.err.contains("WARNING: a credential is sent to a server whose certificate is not checked"), "{ran:?}");
+}
+
+#[test]
+fn an_endpoint_needs_no_card() {
+    let desk = Desk::new();
+    let url = format!("http://localhost:{}", desk.port);
+    let out = desk.ok(&["send", "-e", &url, "--transport", "rest", "request"]);
+    assert_eq!((fact(&out, "Binding").as_str(), field(&out, "State")), ("HTTP+JSON", "COMPLETED"));
+    assert_eq!(desk.run(&["send", "-e", &url, "hi"]).code, 2);
+}
