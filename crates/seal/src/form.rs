@@ -162,7 +162,18 @@ fn sdk03(document: &Document) -> Canonical {
     let bytes = canonical::python(&covered, false);
     // Their absence means the same, so they are as good as covered.
     covered.extend(implied);
+    if let Some(Value::Object(schemes)) = covered.get_mut("securitySchemes") {
+        schemes.values_mut().filter_map(Value::as_object_mut).for_each(infer_type);
+    }
     Canonical { bytes, covered, uncovered, ignored: Vec::new() }
+}
+
+/// Says again of which type a v0.3 scheme is, not by what stood there, which anybody could have changed, but by what is covered.
+fn infer_type(scheme: &mut Map<String, Value>) {
+    let types = [("in", "apiKey"), ("scheme", "http"), ("flows", "oauth2"), ("openIdConnectUrl", "openIdConnect")];
+    if let Some((_, name)) = types.into_iter().find(|(member, _)| scheme.contains_key(*member)) {
+        scheme.insert("type".to_owned(), Value::String(name.to_owned()));
+    }
 }
 
 /// Drops what the schema does not know and what has not been set.

@@ -54,7 +54,7 @@ fn names(names: Vec<SanType>) -> impl FnOnce(&mut CertificateParams) {
     move |params| params.subject_alt_names = names
 }
 
-/// SC-20, SC-23, DIA-003-SIGN-001
+/// SC-20, SC-23
 #[tokio::test]
 async fn a_chain_to_a_known_root_is_as_good_as_a_key() {
     let authority = Authority::new();

@@ -123,7 +123,7 @@ async fn the_well_known_address_is_asked_when_the_policy_says_so() {
     assert_eq!(check(&host, policy, &card).await.key_source, Some(KeyOrigin::WellKnown));
 }
 
-/// SC-20, DIA-002-SIGN-001: `jwks_uri` counts in the dialect only.
+/// SC-20, DIA-002-SIGN-003: `jwks_uri` counts in the dialect only.
 #[tokio::test]
 async fn jwks_uri_counts_in_its_dialect() {
     let key = key("k");

@@ -43,7 +43,7 @@ fn amended(key: &SigningKey, members: Value) -> JwkSet {
     JwkSet::parse(json!({"keys": [value]}).to_string().as_bytes()).unwrap()
 }
 
-/// SC-1, V10-SIGN-001, V10-SIGN-013, DIA-002-SIGN-003
+/// SC-1, V10-SIGN-001, V10-SIGN-013, DIA-002-SIGN-002
 #[tokio::test]
 async fn cards_are_signed_and_checked_with_every_algorithm() {
     for algorithm in ALGORITHMS {
@@ -109,7 +109,7 @@ async fn keys_for_other_purposes_are_not_used() {
     }
 }
 
-/// SC-25, V10-SIGN-014, DIA-002-SIGN-005
+/// SC-25, V10-SIGN-014
 #[tokio::test]
 async fn keys_that_are_not_valid_now_are_not_used() {
     let key = SigningKey::generate(Algorithm::Es256, "k").unwrap();

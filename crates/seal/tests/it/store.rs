@@ -94,7 +94,7 @@ fn keys_are_imported_from_both_formats() {
     assert!(matches!(store.import(b"nonsense", Some("p"), now()), Err(StoreError::Import(_))));
 }
 
-/// SC-32: the new key is published beside the old one, until that is rotated out.
+/// The new key is published beside the old one, until that is rotated out.
 #[test]
 fn rotation_keeps_the_newest() {
     let folder = Folder::new();

@@ -43,7 +43,7 @@ fn expected() -> serde_json::Map<String, Value> {
     serde_json::from_slice(&read("expected.json")).unwrap()
 }
 
-/// SC-1, SC-2, SC-3, SC-4, SC-5, SC-6, SC-7, SC-11, SC-12, SC-23, V10-SIGN-010, V10-SIGN-011, DIA-002-SIGN-002: every card of the vectors gets the
+/// SC-1, SC-2, SC-3, SC-4, SC-5, SC-6, SC-7, SC-11, SC-12, SC-23, V10-SIGN-010, V10-SIGN-011: every card of the vectors gets the
 /// verdict that `expected.json` says.
 #[tokio::test]
 async fn every_card_gets_its_verdict() {
@@ -105,7 +105,7 @@ fn verifies(document: &Document, form: Form, keys: &JwkSet) -> bool {
     })
 }
 
-/// SC-10a, SC-10b, SC-10d, SC-10e, SC-10f, SC-16, V10-SIGN-002, V10-SIGN-003, V10-SIGN-004, V10-SIGN-005, V10-SIGN-006, V10-SIGN-007: the bytes
+/// SC-10a, SC-10b, SC-10d, SC-10e, SC-10f, SC-16, V10-SIGN-002, V10-SIGN-003, V10-SIGN-004, V10-SIGN-005, V10-SIGN-006, V10-SIGN-007, DIA-002-SIGN-001: the bytes
 /// that the SDKs signed are those that we make.
 #[test]
 fn canonical_bytes_are_those_that_were_signed() {
@@ -169,6 +169,11 @@ async fn only_what_is_covered_remains() {
     // Defaults that the v0.3 form drops are as good as signed.
     let card = verify("v03-py-es256-1", policy()).await.covered.unwrap();
     assert_eq!(card["protocolVersion"], "0.3.0");
+    // The type of a scheme is told by what is signed of it.
+    let mut text: Value = serde_json::from_slice(&read("cards/v03-py-schemes.json")).unwrap();
+    text["securitySchemes"]["k"]["type"] = "mutualTLS".into();
+    let card = Verifier::new(policy()).verify_bytes(text.to_string().as_bytes(), None, now()).await.covered.unwrap();
+    assert_eq!(card["securitySchemes"]["k"]["type"], "apiKey");
 }
 
 /// SC-11: the two forms that cover least are accepted only when somebody asked for them.
