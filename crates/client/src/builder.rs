@@ -2,16 +2,18 @@
 
 use std::{sync::Arc, time::Duration};
 
-use chancery_core::{Binding, Error, Result, Version};
+use chancery_core::{Binding, Error, ErrorKind, Result, Version};
+use chancery_seal::{Policy, Verified};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::{
     client::{Client, Route},
     credentials::{Credentials, Purse},
-    discover::{CardText, Cards, Found},
+    discover::{self, CardText, Cards, Found},
     http::Http,
     observer::{Eye, Observer},
     tls::Tls,
+    trust::{SignedCards, Trust},
 };
 
 /// What a client does when nothing else is said, and what was said.
@@ -39,6 +41,7 @@ pub(crate) struct Settings {
     pub(crate) purse: Purse,
     pub(crate) eye: Eye,
     pub(crate) dry_run: bool,
+    pub(crate) trust: Trust,
 }
 
 impl Settings {
@@ -71,6 +74,7 @@ impl Default for Settings {
             purse: Purse::default(),
             eye: Eye::default(),
             dry_run: false,
+            trust: Trust::default(),
         }
     }
 }
@@ -203,6 +207,7 @@ impl Builder {
     /// When there is none in the text.
     pub fn root_certificates(mut self, pem: &[u8]) -> Result<Self> {
         self.settings.tls.trust(pem)?;
+        self.settings.trust.forget();
         Ok(self)
     }
 
@@ -213,18 +218,44 @@ impl Builder {
     /// When either cannot be read.
     pub fn identity(mut self, certificate: &[u8], key: &[u8]) -> Result<Self> {
         self.settings.tls.identify(certificate, key)?;
+        self.settings.trust.forget();
         Ok(self)
     }
 
     /// Takes anyone for the agent: certificates are not checked, in HTTP and gRPC alike. For tests only.
     pub fn insecure(mut self, yes: bool) -> Self {
         self.settings.tls.insecure = yes;
+        self.settings.trust.forget();
+        self
+    }
+
+    /// Says what is done about the signatures of cards; [`SignedCards::Report`] when not said.
+    ///
+    /// ```no_run
+    /// use chancery_client::{Client, SignedCards};
+    ///
+    /// # async fn run() -> chancery_core::Result<()> {
+    /// let agent = Client::builder().signed_cards(SignedCards::Require).connect("https://agent.example.com").await?;
+    /// let report = agent.card_report().expect("the signatures were checked");
+    /// println!("signed with {:?}, not covered: {:?}", report.kid, report.uncovered);
+    /// # Ok(()) }
+    /// ```
+    pub fn signed_cards(mut self, mode: SignedCards) -> Self {
+        self.settings.trust.mode = mode;
+        self
+    }
+
+    /// Says which keys, certificates and forms of signatures count. When not said, the keys that a signature
+    /// points to on the card's own host.
+    pub fn trust(mut self, policy: Policy) -> Self {
+        self.settings.trust.policy = Arc::new(policy);
         self
     }
 
     /// Shows everything that is sent, received and decided to an observer.
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
         self.settings.eye = Eye(Some(observer));
+        self.settings.trust.forget();
         self
     }
 
@@ -290,11 +321,39 @@ impl Builder {
     /// # Ok(()) }
     /// ```
     ///
+    /// Signatures are not looked at, because keys may have to be read for that:
+    /// [`connect_signed_card`](Self::connect_signed_card) does it.
+    ///
     /// # Errors
-    /// When the card cannot be read, or names no interface that can be used.
+    /// When the card cannot be read, or names no interface that can be used, or must be signed.
     pub fn connect_card(&self, card: &[u8], origin: Option<&str>) -> Result<Client> {
+        if self.settings.trust.mode == SignedCards::Require {
+            let words = "a card that must be signed has to be checked first: connect_signed_card does it";
+            return Err(Error::new(ErrorKind::InvalidParams, words));
+        }
         let found = Found::at_hand(&self.settings, card, origin)?;
         Client::found(self.settings.clone(), found, origin.map(|url| (url.to_owned(), self.cards.clone())))
+    }
+
+    /// As [`connect_card`](Self::connect_card), after a check of the card's signatures. `origin` should be
+    /// given: keys on the card's host, and certificates that name it, count only when the host is known.
+    ///
+    /// # Errors
+    /// When the card cannot be read, names no interface that can be used, or has no good signature and must
+    /// have one.
+    pub async fn connect_signed_card(&self, card: &[u8], origin: Option<&str>) -> Result<Client> {
+        let found = Found::checked(&self.settings, card, origin).await?;
+        Client::found(self.settings.clone(), found, origin.map(|url| (url.to_owned(), self.cards.clone())))
+    }
+
+    /// Checks the signatures of a card that came from `origin`, by the policy of [`trust`](Self::trust), and
+    /// gives the report with what the signatures cover. [`signed_cards`](Self::signed_cards) does not count here.
+    ///
+    /// # Errors
+    /// When the origin is no URL. A card without a good signature is no error.
+    pub async fn verify_card(&self, card: &[u8], origin: Option<&str>) -> Result<Verified> {
+        let origin = origin.map(discover::parse).transpose()?;
+        self.settings.trust.verify(&self.settings, card, origin.as_ref()).await
     }
 
     /// Reads a card and gives it as it came. A reference with a path is the address of the card; without

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use chancery_core::{
     Binding, Caller, Card, ContextId, Error, ErrorKind, Operation, Reply, Request, Result, SendMessage, TaskId, Version, extension,
 };
+use chancery_seal::Report;
 use chancery_wire::{StreamMemory, headers, pick::Choice};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tokio::time::Instant;
@@ -66,6 +67,7 @@ struct State {
     /// The agent has accepted a call: what is used now is what is used.
     settled: bool,
     card: Option<Arc<Card>>,
+    report: Option<Arc<Report>>,
 }
 
 /// One way to call the agent.
@@ -174,6 +176,13 @@ impl Client {
         self.state().card.clone()
     }
 
+    /// What the check of the card's signatures found; `None` when there is no card or nobody looked
+    /// ([`Builder::signed_cards`]). It is about the public card, not about the extended one.
+    #[must_use]
+    pub fn card_report(&self) -> Option<Arc<Report>> {
+        self.state().report.clone()
+    }
+
     /// Asks for the agent's card again, and says whether it has changed. What is spoken stays the same.
     ///
     /// # Errors
@@ -181,10 +190,12 @@ impl Client {
     pub async fn refresh(&self) -> Result<bool> {
         let Inner { settings, http, home, .. } = &*self.0;
         let home = home.as_ref().ok_or_else(|| Error::new(ErrorKind::UnsupportedOperation, "this client was made without a card"))?;
-        let card = Some(Arc::new(home.cards.find(http, settings, &home.url, true).await?.card));
+        let found = home.cards.find(http, settings, &home.url, true).await?;
+        let card = Some(Arc::new(found.card));
         let mut state = self.state();
         let changed = state.card != card;
         state.card = card;
+        state.report = found.report;
         Ok(changed)
     }
 
@@ -200,7 +211,7 @@ impl Client {
     }
 
     fn with_card(settings: Settings, http: Http, found: Found, home: Option<Home>) -> Result<Self> {
-        let Found { card, choices, secure } = found;
+        let Found { card, choices, secure, report } = found;
         let card = Arc::new(card);
         let routes = choices.into_iter().map(|choice| Route::new(choice, secure, &card));
         // One that cannot be used at all, such as an address that is none, is as good as not there.
@@ -215,7 +226,7 @@ impl Client {
                 settings.eye.notice(|| Notice::UnusedCredential(kind));
             }
         }
-        let state = Mutex::new(State { peer: Arc::new(peer), others: routes, settled: false, card: Some(card) });
+        let state = Mutex::new(State { peer: Arc::new(peer), others: routes, settled: false, card: Some(card), report });
         Ok(Self(Arc::new(Inner { settings, http, state, home })))
     }
 
@@ -223,7 +234,7 @@ impl Client {
         let http = Http::new(&settings)?;
         let peer = Peer::new(&http, &settings, route, false)?;
         peer.show(&settings);
-        let state = Mutex::new(State { peer: Arc::new(peer), others: Vec::new(), settled: true, card: None });
+        let state = Mutex::new(State { peer: Arc::new(peer), others: Vec::new(), settled: true, card: None, report: None });
         Ok(Self(Arc::new(Inner { settings, http, state, home: None })))
     }
 

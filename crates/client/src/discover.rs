@@ -3,12 +3,13 @@
 use std::{
     collections::HashMap,
     net::IpAddr,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use bytes::Bytes;
 use chancery_core::{Card, Error, ErrorKind, Result, Version};
+use chancery_seal::Report;
 use chancery_wire::{
     card::{self, FoundAt},
     pick::{self, Choice, Speaks},
@@ -102,6 +103,8 @@ pub(crate) struct Found {
     pub(crate) choices: Vec<Choice>,
     /// Whether it was fetched with TLS: then so is everything that names no scheme.
     pub(crate) secure: bool,
+    /// What its signatures say, if they were looked at.
+    pub(crate) report: Option<Arc<Report>>,
 }
 
 impl Found {
@@ -110,7 +113,14 @@ impl Found {
         let url = origin.map(parse).transpose()?;
         let place = url.as_ref().map_or_else(Place::unknown, Place::of);
         let (card, choices) = place.read(card, settings).map_err(invalid)?;
-        Ok(Self { card, choices, secure: url.is_none_or(|url| url.scheme() == "https") })
+        Ok(Self { card, choices, secure: url.is_none_or(|url| url.scheme() == "https"), report: None })
+    }
+
+    /// As [`at_hand`](Self::at_hand), with its signatures checked.
+    pub(crate) async fn checked(settings: &Settings, card: &[u8], origin: Option<&str>) -> Result<Self> {
+        let url = origin.map(parse).transpose()?;
+        let checked = settings.trust.check(settings, &Bytes::copy_from_slice(card), url.as_ref()).await?;
+        Ok(Self { report: checked.report, ..Self::at_hand(settings, &checked.body, origin)? })
     }
 }
 
@@ -138,7 +148,7 @@ impl Cards {
         for place in places(&url) {
             let Some(kept) = self.kept(http, settings, &place.url, deadline, anew).await? else { continue };
             match place.read(&kept.body, settings) {
-                Ok((card, choices)) => return Ok(Found { card, choices, secure: url.scheme() == "https" }),
+                Ok(_) => return place.checked(&kept, settings, url.scheme() == "https").await,
                 // A page that is no card does not mean that there is none below it.
                 Err(_) if place.kind == Kind::Given && !place.url.ends_with(".json") => {}
                 Err(error) => return Err(invalid(error)),
@@ -256,6 +266,13 @@ impl Place {
             return Err(Error::new(ErrorKind::InvalidAgentResponse, "the document is no agent card"));
         }
         Ok(card)
+    }
+
+    /// What may be used of a card that was here.
+    async fn checked(&self, kept: &Kept, settings: &Settings, secure: bool) -> Result<Found> {
+        let checked = settings.trust.check(settings, &kept.body, Some(&parse(&kept.url)?)).await?;
+        let (card, choices) = self.read(&checked.body, settings).map_err(invalid)?;
+        Ok(Found { card, choices, secure, report: checked.report })
     }
 
     fn read(&self, body: &[u8], settings: &Settings) -> Result<(Card, Vec<Choice>)> {
@@ -382,7 +399,7 @@ async fn fetch(http: &Http, settings: &Settings, url: &str, known: Option<&Kept>
 }
 
 /// Fetches a document, wherever on its host it has moved to, and says where that is.
-async fn follow(http: &Http, url: &str, headers: HeaderMap) -> Result<(String, Exchange), Failed> {
+pub(crate) async fn follow(http: &Http, url: &str, headers: HeaderMap) -> Result<(String, Exchange), Failed> {
     let mut at = Url::parse(url).map_err(Error::internal)?;
     for _ in 0..HOPS {
         let head = Head { headers: headers.clone(), ..Head::default() };

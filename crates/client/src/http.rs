@@ -45,8 +45,18 @@ pub(crate) struct Head {
 
 impl Http {
     pub(crate) fn new(settings: &Settings) -> Result<Self, Error> {
+        Self::build(settings, |builder| builder)
+    }
+
+    /// A pool whose names are resolved by this.
+    pub(crate) fn guarded(settings: &Settings, resolver: impl reqwest::dns::Resolve + 'static) -> Result<Self, Error> {
+        let resolver = std::sync::Arc::new(resolver);
+        Self::build(settings, |builder| builder.dns_resolver(resolver.clone()))
+    }
+
+    fn build(settings: &Settings, change: impl Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder) -> Result<Self, Error> {
         let builder = || {
-            reqwest::Client::builder()
+            let builder = reqwest::Client::builder()
                 .user_agent(concat!("chancery/", env!("CARGO_PKG_VERSION")))
                 .connect_timeout(settings.connect_timeout)
                 .tcp_nodelay(true)
@@ -54,7 +64,8 @@ impl Http {
                 // A redirected call may arrive as another one; whoever follows does it knowingly.
                 .redirect(reqwest::redirect::Policy::none())
                 // Retries are decided where it is known what may be repeated.
-                .retry(reqwest::retry::never())
+                .retry(reqwest::retry::never());
+            change(builder)
         };
         let client = settings.tls.http(builder)?;
         Ok(Self { client, limit: settings.limit, silence: settings.silence, eye: settings.eye.clone() })

@@ -44,6 +44,8 @@
 //! - **Streams.** A cut stream goes on by itself, at the event after the last one. With agents that number
 //!   their events, each is seen once and in order. With others, what happened during the cut is found out
 //!   from the task, and several steps may come as one. A stream that cannot go on ends with an error.
+//! - **Signatures.** A card's signatures are checked, and of a signed card only what is covered is used
+//!   ([`Builder::signed_cards`]).
 //! - **Bounds.** An answer or an event that is too large is an error, not memory.
 
 mod builder;
@@ -65,10 +67,13 @@ mod source;
 mod sse;
 mod tls;
 mod trouble;
+mod trust;
 mod tunnel;
 mod unfold;
 mod watch;
 pub mod webhook;
+
+pub use chancery_seal as seal;
 
 pub use builder::Builder;
 pub use client::Client;
@@ -77,7 +82,12 @@ pub use discover::CardText;
 pub use observer::{Chosen, Notice, Observer, Placement, Wire, WireEvent, WireRequest, WireResponse};
 pub use reply::{Events, Reply, Update};
 pub use trouble::{Trouble, TroubleKind};
+pub use trust::SignedCards;
 
 #[doc = include_str!("../../../docs/guide/client.md")]
 #[cfg(doctest)]
 struct Guide;
+
+#[doc = include_str!("../../../docs/guide/signed-cards.md")]
+#[cfg(doctest)]
+struct SignedCardsGuide;

@@ -20,6 +20,8 @@ pub enum TroubleKind {
     CardInvalid,
     /// The card is not shown without credentials.
     CardRefused,
+    /// The card has no good signature, and one is required.
+    CardUntrusted,
     /// The card names no interface that this client speaks, or that it was told to speak.
     NoInterface,
     /// The card demands credentials that are not there; nothing was sent.
@@ -127,6 +129,7 @@ impl fmt::Display for Trouble {
             TroubleKind::CardNotFound => "there is no card",
             TroubleKind::CardInvalid => "the card cannot be used",
             TroubleKind::CardRefused => "the card is not public",
+            TroubleKind::CardUntrusted => "the card is not trusted",
             TroubleKind::NoInterface => "the card offers nothing that is spoken here",
             TroubleKind::CredentialsMissing => "credentials are missing",
             TroubleKind::Refused => "the agent refused the caller",

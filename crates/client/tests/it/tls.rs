@@ -19,14 +19,14 @@ use tokio_rustls::{
 use crate::agent::serve;
 
 /// An authority, and a server and a client that it knows.
-struct Authority {
+pub struct Authority {
     root: String,
     server: (String, String),
     client: (String, String),
 }
 
 impl Authority {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -44,7 +44,7 @@ impl Authority {
     }
 
     /// A port that speaks TLS, asks for a client's certificate if it is told to, and passes on to another port.
-    async fn front(&self, behind: SocketAddr, certificate: bool) -> String {
+    pub async fn front(&self, behind: SocketAddr, certificate: bool) -> String {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(self.root.as_bytes()).unwrap()).unwrap();
@@ -76,7 +76,7 @@ impl Authority {
         format!("https://localhost:{port}")
     }
 
-    fn trusted(&self) -> Builder {
+    pub fn trusted(&self) -> Builder {
         Client::builder().root_certificates(self.root.as_bytes()).unwrap()
     }
 }

@@ -113,11 +113,15 @@ fn collect(text: &str, file: &str, proofs: &mut BTreeMap<String, Vec<String>>) {
     }
 }
 
-/// Words such as V03-PART-001 or DIA-003-MSG-001.
+/// Words such as V03-PART-001 or DIA-003-MSG-001, and those of signed cards: SC-7, SC-10a.
 fn ids(text: &str) -> Vec<String> {
     text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-')
-        .filter(|word| ["V10-", "V03-", "V02-", "V01-", "CONV-", "DIA-"].iter().any(|prefix| word.starts_with(prefix)))
-        .filter(|word| word.rsplit('-').next().is_some_and(|number| number.len() == 3 && number.bytes().all(|byte| byte.is_ascii_digit())))
+        .filter(|word| {
+            let three_digits = |number: &str| number.len() == 3 && number.bytes().all(|byte| byte.is_ascii_digit());
+            let known = ["V10-", "V03-", "V02-", "V01-", "CONV-", "DIA-"].iter().any(|prefix| word.starts_with(prefix));
+            let signed = word.strip_prefix("SC-").is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit()));
+            signed || known && word.rsplit('-').next().is_some_and(three_digits)
+        })
         .map(str::to_owned)
         .collect()
 }

@@ -37,8 +37,7 @@ fn completion_is_a_script() {
     assert!(checked.success());
 }
 
-/// The commands whose examples are not run here: they stay, need the data of a server, or are not built yet.
-/// What would not end, or needs what an example cannot have; each has tests of its own.
+/// The commands whose examples are not run here: they stay, or need what an example cannot have. Each has tests of its own.
 const NOT_RUN: [&str; 10] = [
     "a2a serve",
     "a2a demo-server",
