@@ -523,3 +523,18 @@ fn at_home(path: &Path) -> String {
     let below = std::env::var_os("HOME").and_then(|home| path.strip_prefix(home).ok().map(Path::to_owned));
     below.map_or_else(|| path.display().to_string(), |below| format!("~/{}", below.display()))
 }
+
+/// Serves what a file says, in memory and at a free port, as `a2a serve` does.
+#[cfg(test)]
+pub(crate) async fn bind_for_test(config: Config) -> Running {
+    use clap::Parser;
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        serve: Serve,
+    }
+    let arguments = Line::parse_from(["serve", "--ephemeral", "--port", "0"]).serve;
+    let mut plan = Plan::of(config, &Children::default());
+    arguments.lay_over(&mut plan).unwrap();
+    plan.bind(&arguments).await.unwrap()
+}
