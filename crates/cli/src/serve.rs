@@ -490,6 +490,9 @@ struct Rules<'a> {
 impl Rules<'_> {
     /// The place with the rules of its agent, if it has rules of its own.
     fn over(&self, agent: &str, place: Place) -> Place {
+        if self.config.is_none() && agent == demo::SECURE {
+            return place.auth(demo::rules());
+        }
         let own =
             self.config.and_then(|config| config.agents.iter().find(|known| known.name == agent)).and_then(|agent| agent.auth.as_ref());
         match (own, self.all, self.config.and_then(|config| config.auth.as_ref())) {
@@ -538,4 +541,47 @@ fn state_folder() -> Result<PathBuf> {
 fn at_home(path: &Path) -> String {
     let below = std::env::var_os("HOME").and_then(|home| path.strip_prefix(home).ok().map(Path::to_owned));
     below.map_or_else(|| path.display().to_string(), |below| format!("~/{}", below.display()))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        serve: Serve,
+    }
+
+    /// Serves what a file says, in memory and at a free port, as `a2a serve` does.
+    pub(crate) async fn bind(config: Config) -> Running {
+        let arguments = Line::parse_from(["serve", "--ephemeral", "--port", "0"]).serve;
+        let mut plan = Plan::of(config, &Children::default());
+        arguments.lay_over(&mut plan).unwrap();
+        plan.bind(&arguments).await.unwrap()
+    }
+
+    /// `/secure` of the demo takes its token and its key, says where it found them, and sends others away; the rest of the demo
+    /// is open.
+    #[tokio::test]
+    async fn the_demo_has_a_place_that_demands_credentials() {
+        let arguments = Line::parse_from(["serve", "--demo", "--ephemeral", "--port", "0"]).serve;
+        let running = arguments.plan(&Children::default()).unwrap().bind(&arguments).await.unwrap();
+        let body = r#"{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"request"}]}}"#;
+        for (path, header, expected) in [
+            ("/secure", ("authorization", "Bearer demo-token"), "Credential: bearer, header Authorization"),
+            ("/secure", ("x-api-key", "demo-key"), "Credential: key, header X-API-Key"),
+            ("/secure", ("x-api-key", "else"), "UNAUTHENTICATED"),
+            ("/secure", ("x", "y"), "UNAUTHENTICATED"),
+            ("", ("x", "y"), "Credential: none"),
+        ] {
+            let request = reqwest::Client::new().post(format!("{}{path}/message:send", running.url())).header("a2a-version", "1.0");
+            let request = request.header("content-type", "application/json").header(header.0, header.1).body(body);
+            let answer = request.send().await.unwrap().text().await.unwrap();
+            assert!(answer.contains(expected), "{path} {header:?} {answer}");
+        }
+        running.shutdown().await;
+    }
 }

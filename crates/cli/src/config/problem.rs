@@ -32,7 +32,7 @@ impl Problem {
         let stop = (start..=span.end.min(end)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(start);
         let width = text[start..stop].trim_end().chars().count().max(1);
         let line = text[..begin].matches('\n').count() + 1;
-        let place = Place::Line { file: file.to_owned(), line, text: written.to_owned(), marks: column..column + width };
+        let place = Place::Line { file: file.to_owned(), line, text: hidden(written), marks: column..column + width };
         Self { place, what: what.into(), hint: None }
     }
 
@@ -60,6 +60,33 @@ impl Problem {
             Some(near) => self.hint(format!("did you mean {near:?}?")),
             None => self,
         }
+    }
+}
+
+/// A line of a file without the secret in it: problems are logged. It is as long as before, so that marks stay right.
+fn hidden(line: &str) -> String {
+    let Some((before, value)) = line.split_once("secret").filter(|(_, after)| after.trim_start().starts_with('=')) else {
+        return line.to_owned();
+    };
+    let mut quote = None;
+    let masked = value.chars().map(|c| match quote {
+        None if matches!(c, '"' | '\'') => {
+            quote = Some(Some(c));
+            c
+        }
+        Some(Some(open)) if c == open => {
+            // What comes after the value is shown again.
+            quote = Some(None);
+            c
+        }
+        Some(Some(_)) => '*',
+        _ => c,
+    });
+    let masked: String = masked.collect();
+    // One line may hold several.
+    match masked.split_once("secret") {
+        Some((first, rest)) => format!("{before}secret{first}{}", hidden(&format!("secret{rest}"))),
+        None => format!("{before}secret{masked}"),
     }
 }
 
@@ -142,5 +169,20 @@ mod tests {
         let at = text.find("\"x").unwrap();
         let problem = Problem::at("f.toml", text, &(at..at + 3), "no");
         assert_eq!(problem.to_string(), "f.toml:2:6: no\n  |\n2 | \tü = \"x\"\n  | \t    ^^^");
+    }
+
+    #[test]
+    fn secrets_are_not_shown() {
+        for (line, shown) in [
+            ("secret = \"CANARY\"", "secret = \"******\""),
+            (
+                "holders = [{ subject = \"a\", secret = 'CAN' }, { secret=\"ARY\", x = \"y\" }]",
+                "holders = [{ subject = \"a\", secret = '***' }, { secret=\"***\", x = \"y\" }]",
+            ),
+            ("secret = \"CANARY", "secret = \"******"),
+            ("name = \"secret\"", "name = \"secret\""),
+        ] {
+            assert_eq!(hidden(line), shown);
+        }
     }
 }

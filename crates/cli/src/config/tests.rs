@@ -31,14 +31,18 @@ fn the_default_file_is_what_a_file_without_words_means() {
 /// Each key of the default file stands there because it is read, and each key that is read stands there.
 #[test]
 fn the_default_file_names_every_key() {
-    let known = [SERVER, STORE, PUSH, LIMITS, RETENTION, LOG, agent::KEYS];
+    let known = [SERVER, STORE, PUSH, auth::AUTH, auth::SCHEME, auth::TLS, LIMITS, RETENTION, LOG, agent::KEYS];
     for key in known.iter().flat_map(|keys| keys.known) {
         let named = DEFAULT.lines().any(|line| line.trim_start_matches("# ").starts_with(&format!("{key} = ")));
         assert!(named, "{key} is not in default.toml");
     }
-    // With every comment sign in front of a key taken away, it is still a file.
-    let whole: Vec<_> = DEFAULT
-        .lines()
+    // With every comment sign in front of a key taken away, it is still a file; but for the keys of schemes, which exclude
+    // each other, and stand in the guide.
+    let (before, rest) = DEFAULT.split_once("# Who may call the agents.").unwrap();
+    let (_, after) = rest.split_once("[limits]").unwrap();
+    let whole: Vec<_> = [before, "[limits]", after]
+        .iter()
+        .flat_map(|text| text.lines())
         .map(|line| if line.contains(" = ") || line.contains("[[") { line.trim_start_matches("# ") } else { line })
         .collect();
     let whole = whole.join("\n").replace("card = \"card.json\"", "").replace("lifetime = \"task\"", "").replace("lenient = false", "");
@@ -165,8 +169,8 @@ fn what_is_wrong_is_said_with_its_place_and_a_suggestion() {
         ("[servr]\n", "a2a.toml:1:2: there is no section [servr]\n  |\n1 | [servr]\n  |  ^^^^^\nhint: did you mean \"server\"?"),
         ("[garden]\n", "a2a.toml:1:2: there is no section [garden]\n  |\n1 | [garden]\n  |  ^^^^^^"),
         (
-            "[tls]\ncert = \"x\"\n",
-            "a2a.toml:1:2: the section [tls] is not supported in this release\n  |\n1 | [tls]\n  |  ^^^\nhint: remove it, or wait for a later release",
+            "[bus]\nurl = \"x\"\n",
+            "a2a.toml:1:2: the section [bus] is not supported in this release\n  |\n1 | [bus]\n  |  ^^^\nhint: remove it, or wait for a later release",
         ),
         ("server = 1\n", "a2a.toml:1:1: server must be a table, not a number\n  |\n1 | server = 1\n  | ^^^^^^\nhint: write [server]"),
         (
@@ -418,4 +422,109 @@ fn the_example_of_the_guide_is_read() {
     config.check().unwrap();
     let names: Vec<_> = config.agents.iter().map(|agent| agent.name.as_str()).collect();
     assert_eq!(names, ["words", "greeter", "echo"]);
+}
+
+/// What is wrong with who may call is said when the file is read, and never repeats a secret.
+#[test]
+fn what_is_wrong_with_auth_is_said_without_its_secrets() {
+    let scheme = |rest: &str| format!("[[auth.scheme]]\nname = \"key\"\n{rest}\n");
+    let holders = "holders = [{ subject = \"ada\", secret = \"k\" }]";
+    for (text, words) in [
+        ("[auth]\nanonymous = true\n".to_owned(), "[auth] has no scheme"),
+        (scheme("type = \"api_key\""), "nobody could prove anything by this scheme"),
+        (scheme(&format!("type = \"apikey\"\n{holders}")), "type must be"),
+        (scheme(holders), "the scheme has no type"),
+        (scheme(&format!("type = \"bearer\"\nfield = \"X\"\n{holders}")), "field is for schemes of another type"),
+        (
+            scheme("type = \"bearer\"\nholders = [{ subject = \"ada\", secret = \"sha256:CANARY\" }]"),
+            "secret must be a text, or \"sha256:\"",
+        ),
+        (scheme("type = \"bearer\"\nholders = [{ subject = \"ada\", secret = \"\" }]"), "secret is missing"),
+        (scheme("type = \"bearer\"\nholders = [{ secret = \"k\" }]"), "subject is missing"),
+        (scheme("type = \"jwt\"\nissuer = \"https://id.example\""), "the scheme has no audience"),
+        (scheme("type = \"jwt\"\nissuer = \"https://id.example\"\naudience = [\"a\"]\nalgorithms = [\"HS256\"]"), "algorithms must be"),
+        (scheme("type = \"jwt\"\nissuer = \"https://id.example\"\naudience = [\"a\"]\nalgorithms = [\"none\"]"), "algorithms must be"),
+        (
+            format!("[auth]\nrequire = [\"keys\"]\n{}", scheme(&format!("type = \"bearer\"\n{holders}"))),
+            "there is no scheme \"keys\" in [auth]",
+        ),
+        ("[[agent]]\nname = \"a\"\necho = true\nauth = [\"key\"]\n".to_owned(), "there is no scheme \"key\" in [auth]"),
+        ("[tls]\ncert = \"c.pem\"\n".to_owned(), "[tls] needs both cert and key"),
+    ] {
+        let problem = parse(&text).expect_err(&text).to_string();
+        assert!(problem.contains(words), "{text}\n{problem}");
+        assert!(!problem.contains("CANARY"), "{problem}");
+    }
+}
+
+/// Every example of the guide is served, and does what the guide says.
+#[tokio::test]
+async fn the_examples_of_the_security_guide_work() {
+    use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
+    use base64::{
+        Engine as _,
+        prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
+    };
+    let folder = Folder::new();
+    let pair = Ed25519KeyPair::generate().unwrap();
+    let jwk = serde_json::json!({"kty": "OKP", "crv": "Ed25519", "kid": "k", "x": BASE64_URL_SAFE_NO_PAD.encode(pair.public_key())});
+    folder.write("keys.json", &serde_json::json!({"keys": [jwk]}).to_string());
+    let token = |scope: &str| {
+        let claims =
+            serde_json::json!({"iss": "https://id.example.com", "aud": "agents", "sub": "eve", "exp": 4_000_000_000_u64, "scope": scope});
+        let [header, claims] =
+            [r#"{"alg":"EdDSA","kid":"k"}"#.to_owned(), claims.to_string()].map(|part| BASE64_URL_SAFE_NO_PAD.encode(part));
+        let message = format!("{header}.{claims}");
+        format!("Bearer {message}.{}", BASE64_URL_SAFE_NO_PAD.encode(pair.sign(message.as_bytes())))
+    };
+    let basic = |text: &str| format!("Basic {}", BASE64_STANDARD.encode(text));
+    let guide = include_str!("../../../../docs/guide/security.md");
+    let examples: Vec<_> = guide.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    // What each of them is called with, at which path, and the status; the one with certificates is read only, and the server's
+    // own tests call it.
+    let calls: [&[(&str, &[(&str, String)], u16)]; 6] = [
+        &[
+            ("/", &[("x-api-key", "key of ada".to_owned())], 200),
+            ("/", &[("x-api-key", "secret".to_owned())], 200),
+            ("/", &[("x-api-key", "else".to_owned())], 401),
+        ],
+        &[("/", &[("authorization", "Bearer token of ci".to_owned())], 200), ("/", &[], 401)],
+        &[
+            ("/", &[("authorization", token("agents.call"))], 200),
+            ("/", &[("authorization", token("other"))], 403),
+            ("/", &[("authorization", token("agents.call") + "x")], 401),
+        ],
+        &[("/", &[("authorization", basic("ada:key of ada"))], 200), ("/", &[("authorization", basic("ada:else"))], 401)],
+        &[],
+        &[
+            ("/private", &[("authorization", "Bearer token of ci".to_owned())], 200),
+            ("/private", &[("x-api-key", "key of ada".to_owned())], 401),
+            // A key and a password together, which may read and not write.
+            ("/private", &[("x-api-key", "key of ada".to_owned()), ("authorization", basic("team:token of ci"))], 403),
+            ("/public", &[], 200),
+            ("/keys", &[("x-api-key", "key of ada".to_owned())], 403),
+            ("/keys", &[("authorization", "Bearer token of ci".to_owned())], 401),
+        ],
+    ];
+    assert_eq!(examples.len(), calls.len());
+    let variables = [("ADA_KEY", "key of ada"), ("CI_TOKEN", "token of ci")];
+    let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    for (text, calls) in examples.iter().zip(calls) {
+        let config = Config::parse(&folder.path("a2a.toml"), text, &variables).unwrap_or_else(|problem| panic!("{problem}"));
+        config.check().unwrap();
+        if config.tls.is_some() {
+            assert!(config.auth.is_some());
+            continue;
+        }
+        let running = crate::serve::tests::bind(config).await;
+        for (path, headers, status) in calls {
+            let url = format!("{}{}/message:send", running.url(), path.trim_end_matches('/'));
+            let body = r#"{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"hi"}]}}"#;
+            let request =
+                reqwest::Client::new().post(url).header("a2a-version", "1.0").header("content-type", "application/json").body(body);
+            let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
+            assert_eq!(request.send().await.unwrap().status(), *status, "{path} {headers:?} of\n{text}");
+        }
+        running.shutdown().await;
+    }
 }

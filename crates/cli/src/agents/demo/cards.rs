@@ -1,6 +1,7 @@
 //! The demo's cards: one agent under several paths, each with something different.
 
-use chancery_core::{Binding, Card, Extension, Skill, Version};
+use chancery::auth::{Auth, Digest, Holder, Scheme};
+use chancery_core::{Binding, Card, Extension, Skill, Version, security::ApiKeyLocation};
 use chancery_engine::OnRestart;
 
 use crate::agents::{Any, Backend, Made};
@@ -26,6 +27,28 @@ pub(crate) struct Variant {
     pub(crate) push: bool,
     /// An extension that it declares, and whether it demands it.
     pub(crate) extension: Option<(&'static str, bool)>,
+}
+
+/// The variant that demands credentials.
+pub(crate) const SECURE: &str = "secure";
+/// The header of its key.
+const KEY: &str = "X-API-Key";
+
+/// Who may call the variant that demands credentials: everybody who reads the manual. Nothing here is secret.
+pub(crate) fn rules() -> Auth {
+    let bearer = Scheme::bearer().holder(Holder::new("demo", Digest::of("demo-token")));
+    let key = Scheme::api_key(ApiKeyLocation::Header, KEY).holder(Holder::new("demo", Digest::of("demo-key")));
+    Auth::new().scheme("bearer", bearer).scheme("key", key)
+}
+
+/// Where a credential was found that is of this scheme of [`rules`].
+pub(crate) fn place(scheme: Option<&str>) -> String {
+    match scheme {
+        None => "none".to_owned(),
+        Some("bearer") => "bearer, header Authorization".to_owned(),
+        Some("key") => format!("key, header {KEY}"),
+        Some(other) => other.to_owned(),
+    }
 }
 
 /// The extension of the variant that declares one.
@@ -60,6 +83,7 @@ pub(crate) const VARIANTS: &[Variant] = &[
         bindings: &[Binding::HttpJson, Binding::JsonRpc, Binding::Grpc],
         ..PLAIN
     },
+    Variant { name: SECURE, path: "/secure", about: "Demands a token or a key", ..PLAIN },
     Variant { name: "ext", path: "/ext", about: "Demands an extension", extension: Some((EXTENSION, true)), ..PLAIN },
 ];
 

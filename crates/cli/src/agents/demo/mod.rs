@@ -12,7 +12,10 @@ use chancery_core::{Artifact, Content, Message, Part, Role};
 use chancery_engine::{Failure, Outcome, Turn};
 use serde_json::{Value, json};
 
-pub(crate) use self::{cards::agents, stage::Stage};
+pub(crate) use self::{
+    cards::{SECURE, agents, rules},
+    stage::Stage,
+};
 use crate::config::duration;
 
 /// A part of a status that the stage cuts the stream for: after this many events.
@@ -125,6 +128,7 @@ fn facts(turn: &Turn) -> impl Iterator<Item = String> {
         format!("Tenant: {}", or_none(caller.tenant.clone())),
         format!("Extensions: {}", or_none(extensions.join(", "))),
         format!("Subject: {}", or_none(caller.subject.clone().unwrap_or_default())),
+        format!("Credential: {}", cards::place(caller.scheme.as_deref())),
     ]
     .into_iter()
 }

@@ -115,7 +115,13 @@ async fn a_request_is_described() {
     request.origin = Origin::new(Version::V0_3, Binding::HttpJson);
     let caller = Caller::new("ada").tenant("harbor").extension("urn:x");
     let reply = demo().send_message(&caller, request).await.unwrap();
-    assert_eq!(text(reply.task().unwrap()), "Binding: HTTP+JSON\nVersion: 0.3\nTenant: harbor\nExtensions: urn:x\nSubject: ada");
+    assert_eq!(
+        text(reply.task().unwrap()),
+        "Binding: HTTP+JSON\nVersion: 0.3\nTenant: harbor\nExtensions: urn:x\nSubject: ada\nCredential: none"
+    );
+    let caller = Caller::new("demo").scheme("key");
+    let reply = demo().send_message(&caller, SendMessage::new("request")).await.unwrap();
+    assert!(text(reply.task().unwrap()).ends_with("Subject: demo\nCredential: key, header X-API-Key"));
 }
 
 /// The stream is lost after so many events, once; a second one goes on to the end.
@@ -158,5 +164,5 @@ fn every_card_is_valid_and_its_own() {
         assert!(made[..at].iter().all(|other| other.path != one.path && other.name != one.name));
     }
     let paths: Vec<_> = made.iter().map(|made| made.path.as_str()).collect();
-    assert_eq!(paths, ["/", "/nostream", "/nopush", "/tenant", "/legacy", "/rest-first", "/ext"]);
+    assert_eq!(paths, ["/", "/nostream", "/nopush", "/tenant", "/legacy", "/rest-first", "/secure", "/ext"]);
 }
