@@ -482,7 +482,8 @@ async fn the_examples_of_the_security_guide_work() {
     let examples: Vec<_> = guide.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     // What each of them is called with, at which path, and the status; the one with certificates is read only, and the server's
     // own tests call it.
-    let calls: [&[(&str, &[(&str, String)], u16)]; 6] = [
+    type Call<'a> = (&'a str, &'a [(&'a str, String)], u16);
+    let calls: [&[Call<'_>]; 6] = [
         &[
             ("/", &[("x-api-key", "key of ada".to_owned())], 200),
             ("/", &[("x-api-key", "secret".to_owned())], 200),
