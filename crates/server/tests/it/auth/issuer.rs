@@ -1,11 +1,8 @@
 //! An issuer of tokens, with real keys and a real port, whose honesty can be chosen.
 
-use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::{SystemTime, UNIX_EPOCH},
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use aws_lc_rs::{
@@ -14,6 +11,7 @@ use aws_lc_rs::{
     signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _, RSA_PKCS1_SHA256, RsaKeyPair},
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use chancery_engine::clock::{Clock as _, SystemClock};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
@@ -37,9 +35,7 @@ fn base64(bytes: impl AsRef<[u8]>) -> String {
 }
 
 pub(super) fn now() -> i64 {
-    #[allow(clippy::disallowed_methods, reason = "tokens end by the clock on the wall")]
-    let now = SystemTime::now();
-    now.duration_since(UNIX_EPOCH).unwrap().as_secs().try_into().unwrap()
+    SystemClock.now().unix().0
 }
 
 impl Key {
