@@ -25,6 +25,8 @@ pub(crate) struct Made {
     pub(crate) path: String,
     /// Its card without interfaces: the server adds them when it knows its address.
     pub(crate) card: Card,
+    /// The card for callers who are known, if it is another one.
+    pub(crate) extended: Option<Card>,
     /// The tenant that its interfaces declare; empty for none.
     pub(crate) tenant: String,
     /// The bindings it is served in, the preferred one first.
@@ -79,6 +81,7 @@ impl Made {
             name: agent.name.clone(),
             path: agent.path.clone(),
             card: agent.card.clone(),
+            extended: None,
             tenant: String::new(),
             bindings: agent.bindings.clone(),
             versions: agent.versions.clone().unwrap_or_else(|| versions.to_vec()),
@@ -91,7 +94,11 @@ impl Made {
     /// the retention are left to the caller.
     #[must_use]
     pub(crate) fn builder(&self, card: Card) -> Builder {
-        Engine::new(card, self.agent.clone()).name(&self.name).on_restart(self.on_restart)
+        let engine = Engine::new(card, self.agent.clone()).name(&self.name).on_restart(self.on_restart);
+        match &self.extended {
+            Some(card) => engine.extended_card(card.clone()),
+            None => engine,
+        }
     }
 }
 

@@ -104,7 +104,8 @@ fn policy(args: &CardVerify) -> Result<Policy, Trouble> {
     let mut policy = Policy::default();
     policy.well_known = true;
     if let Some(file) = &args.jwks {
-        let wrong = |error: &dyn std::error::Error| Trouble::usage(format!("--jwks: {} is no key set: {}", file.display(), with_cause(error)));
+        let wrong =
+            |error: &dyn std::error::Error| Trouble::usage(format!("--jwks: {} is no key set: {}", file.display(), with_cause(error)));
         policy.keys = JwkSet::parse(&read(file, "--jwks")?).map_err(|error| wrong(&error))?;
     }
     if let Some(file) = &args.trust {
@@ -112,7 +113,8 @@ fn policy(args: &CardVerify) -> Result<Policy, Trouble> {
         policy.roots = Roots::from_pem(&read(file, "--trust")?).map_err(|error| wrong(&error))?;
     }
     for name in &args.allow_form {
-        let form = Form::parse(name).ok_or_else(|| Trouble::usage(format!("--allow-form: {name} is no form; there are raw and js-memory")))?;
+        let form =
+            Form::parse(name).ok_or_else(|| Trouble::usage(format!("--allow-form: {name} is no form; there are raw and js-memory")))?;
         policy.forms.push(form);
     }
     Ok(policy)

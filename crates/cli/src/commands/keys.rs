@@ -122,5 +122,6 @@ fn list(context: &Context, keys: &[StoredKey]) -> Result<(), Trouble> {
 }
 
 fn write(file: &PathBuf, document: &Value) -> Result<(), Trouble> {
-    std::fs::write(file, format!("{document:#}\n")).map_err(|error| Trouble::usage(format!("{} cannot be written: {error}", file.display())))
+    std::fs::write(file, format!("{document:#}\n"))
+        .map_err(|error| Trouble::usage(format!("{} cannot be written: {error}", file.display())))
 }

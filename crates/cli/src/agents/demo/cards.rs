@@ -99,6 +99,8 @@ impl Variant {
             .with_skill(skill())
             .streaming(self.streaming)
             .push_notifications(self.push);
+        let mut card = card;
+        card.capabilities.extended_agent_card = (self.name == SECURE).then_some(true);
         match self.extension {
             Some((uri, required)) => {
                 let extension = Extension::new(uri).described("An extension that does nothing, for tests of clients");
@@ -106,6 +108,12 @@ impl Variant {
             }
             None => card,
         }
+    }
+
+    /// The card for callers who are known: what others need not know of is in it.
+    fn extended_card(&self) -> Option<Card> {
+        (self.name == SECURE)
+            .then(|| self.card().skill("members", "Is there for callers who are known, and does what the other skill does"))
     }
 }
 
@@ -118,6 +126,7 @@ pub(crate) fn agents() -> Vec<Made> {
             name: variant.name.to_owned(),
             path: variant.path.to_owned(),
             card: variant.card(),
+            extended: variant.extended_card(),
             tenant: variant.tenant.to_owned(),
             bindings: variant.bindings.to_vec(),
             versions: variant.versions.to_vec(),
