@@ -69,7 +69,7 @@ pub(crate) struct Serve {
     /// The key of the certificate
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Who issues certificates for clients; without [auth], every call needs one
+    /// Who issues certificates for clients; unless something else is asked for, every call needs one
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_client_ca: Option<PathBuf>,
     /// One agent without a file: it gives back what it gets
