@@ -15,14 +15,8 @@ use crate::{
 };
 
 pub(crate) async fn run(context: &Context, args: &CardGet) -> Result<(), Trouble> {
-    let named;
-    let context = match &args.reference {
-        Some(reference) => {
-            named = context.with_agent(reference)?;
-            &named
-        }
-        None => context,
-    };
+    let named = args.reference.as_deref().map(|reference| context.with_agent(reference)).transpose()?;
+    let context = named.as_ref().unwrap_or(context);
     let found = if args.extended { extended(context).await? } else { card::find(context).await? };
     let verdict = verdict(context, args, &found).await?;
     if args.validate {

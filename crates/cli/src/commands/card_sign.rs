@@ -76,14 +76,8 @@ fn document(file: &Path) -> Result<Document, Trouble> {
 
 /// Checks signatures; a verdict.
 pub(crate) async fn verify(context: &Context, args: &CardVerify) -> Result<(), Trouble> {
-    let named;
-    let context = match &args.reference {
-        Some(reference) => {
-            named = context.with_agent(reference)?;
-            &named
-        }
-        None => context,
-    };
+    let named = args.reference.as_deref().map(|reference| context.with_agent(reference)).transpose()?;
+    let context = named.as_ref().unwrap_or(context);
     let found = card::find(context).await?;
     let report = report(context, policy(args)?, &found).await?;
     context.printer.result(&report, |text| lines(text, &report))?;
