@@ -101,3 +101,15 @@ fn a_card_that_wants_credentials_itself_is_told() {
         (4, Some("A2ACLI_ERR_CREDENTIALS_MISSING"), Some(401))
     );
 }
+
+/// A2ACLI_CARD_GET_003: callers who are known see more, and nobody else does.
+#[test]
+fn the_extended_card_is_for_callers_who_are_known() {
+    let desk = Desk::new();
+    let secure = desk.at("/secure");
+    assert!(!desk.ok(&["card", "get", &secure]).contains("Skill: members"));
+    let extended = desk.ok(&["card", "get", "--extended", "--bearer", "demo-token", "-a", &secure]);
+    assert!(extended.contains("Skill: members"), "{extended}");
+    let (missing, wrong) = (["card", "get", "--extended", "-a", &secure], ["card", "get", "--extended", "--bearer", "no", "-a", &secure]);
+    assert_eq!((desk.run(&missing).code, desk.run(&wrong).code), (4, 4));
+}
