@@ -30,6 +30,7 @@ mod oneof;
 mod operations;
 mod origin;
 mod part;
+mod peer;
 mod proto_enum;
 mod push;
 mod reply;
@@ -52,6 +53,7 @@ pub use message::{Message, Role};
 pub use operations::{Answer, EventStream, Operations, call};
 pub use origin::{Binding, FileBytes, Origin, Version};
 pub use part::{Content, Part};
+pub use peer::{Peer, Peers};
 pub use push::{Authentication, PushConfig, PushRecord};
 pub use reply::{PushConfigPage, Reply, SendReply, TaskPage};
 pub use request::{
