@@ -121,7 +121,7 @@ pub fn int32_or_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i32, 
     int32(deserializer).map(Option::unwrap_or_default)
 }
 
-/// Bytes as a base64 string, for `#[serde(with)]`-style use.
+/// Bytes as a base64 string, or as they are where the form is not for people.
 pub(crate) mod base64_bytes {
     use super::{Bytes, Deserializer, Serializer, de, fmt, from_base64, to_base64};
 
@@ -138,8 +138,11 @@ pub(crate) mod base64_bytes {
                 fn visit_str<E: de::Error>(self, text: &str) -> Result<Base64, E> {
                     from_base64(text).map(Base64).ok_or_else(|| E::custom("not base64"))
                 }
+                fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Base64, E> {
+                    Ok(Base64(Bytes::copy_from_slice(bytes)))
+                }
             }
-            deserializer.deserialize_str(Text)
+            if deserializer.is_human_readable() { deserializer.deserialize_str(Text) } else { deserializer.deserialize_bytes(Text) }
         }
     }
 
@@ -147,7 +150,7 @@ pub(crate) mod base64_bytes {
 
     impl serde::Serialize for AsBase64<'_> {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            serializer.serialize_str(&to_base64(self.0))
+            if serializer.is_human_readable() { serializer.serialize_str(&to_base64(self.0)) } else { serializer.serialize_bytes(self.0) }
         }
     }
 }

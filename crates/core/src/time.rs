@@ -214,7 +214,12 @@ impl std::error::Error for TimestampError {}
 
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(ascii(&self.text()))
+        if serializer.is_human_readable() {
+            serializer.serialize_str(ascii(&self.text()))
+        } else {
+            // For programs, one number: the seconds, and the nanoseconds in its last thirty bits.
+            serializer.serialize_i128(i128::from(self.seconds) << 30 | i128::from(self.nanos))
+        }
     }
 }
 
@@ -229,8 +234,13 @@ impl<'de> Deserialize<'de> for Timestamp {
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Timestamp, E> {
                 Timestamp::parse(text).map_err(E::custom)
             }
+            fn visit_i128<E: de::Error>(self, number: i128) -> Result<Timestamp, E> {
+                let (seconds, nanos) = (i64::try_from(number >> 30), i32::try_from(number & 0x3fff_ffff));
+                let timestamp = seconds.ok().zip(nanos.ok()).and_then(|(seconds, nanos)| Timestamp::from_unix(seconds, nanos));
+                timestamp.ok_or_else(|| E::custom(TimestampError::Range))
+            }
         }
-        deserializer.deserialize_str(Text)
+        if deserializer.is_human_readable() { deserializer.deserialize_str(Text) } else { deserializer.deserialize_i128(Text) }
     }
 }
 

@@ -194,7 +194,8 @@ impl Journal {
         let entries = std::mem::take(&mut self.pending);
         let expected = self.committed;
         let head = Head::new(self.live.id.clone(), self.context.clone(), self.state, self.updated, self.seq);
-        let (payload, texts) = log::write_entries(&entries, &self.live.id, &self.context, self.live.is_read());
+        let payload = log::write_entries(&entries, &self.live.id, &self.context);
+        let texts = if self.live.is_read() { log::texts(&entries) } else { Vec::new() };
         let mut commit = Commit::new(head, expected, Row::new(expected.next(), self.seq, payload));
         commit.lease = attempt.map(|attempt| {
             let until = clock::after(self.engine.now(), self.engine.setup().options.lease);

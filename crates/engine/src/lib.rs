@@ -17,6 +17,7 @@ mod recover;
 mod service;
 pub mod state;
 pub mod store;
+mod terse;
 mod turn;
 
 pub use agent::{Agent, Failure, Outcome};
