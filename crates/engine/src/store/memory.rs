@@ -2,14 +2,16 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BTreeSet, hash_map::Entry},
+    collections::{BTreeMap, BTreeSet},
+    hash::BuildHasher as _,
     ops::Bound,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use async_trait::async_trait;
 use chancery_core::{Bytes, ContextId, PushConfigId, Seq, TaskId, TaskState, Timestamp};
-use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
+use foldhash::{HashMap, HashSet, HashSetExt, fast::RandomState};
+use hashbrown::{HashTable, hash_table::Entry};
 
 use super::{Commit, Delivery, Due, Error, Filter, Head, KeyRecord, Lease, Listing, Places, Result, Row, Scope, Settled, Store, Stored};
 
@@ -22,7 +24,7 @@ pub struct Memory {
 #[derive(Debug, Default)]
 struct Inner {
     /// Ids are unique over all scopes. Tasks are boxed, so that a growing table moves little.
-    tasks: HashMap<TaskId, Box<Kept>>,
+    tasks: Table<Box<Kept>>,
     /// The tasks that somebody holds: few of many.
     held: HashSet<TaskId>,
     scopes: HashMap<Scope, Index>,
@@ -36,8 +38,20 @@ struct Inner {
 struct Index {
     scope: Arc<Scope>,
     newest: BTreeSet<Position>,
-    contexts: HashMap<ContextId, Conversation>,
+    contexts: Table<(ContextId, Conversation)>,
     states: [usize; TaskState::ALL.len()],
+}
+
+/// A table of what has a name of its own. It keeps the hash of every name, so that it grows without a look at what is
+/// in it, and that is far away when there is much of it.
+#[derive(Debug)]
+struct Table<T> {
+    hasher: RandomState,
+    entries: HashTable<(u64, T)>,
+}
+
+trait Named {
+    fn name(&self) -> &str;
 }
 
 /// The tasks of a conversation. Most have one.
@@ -90,22 +104,63 @@ impl Memory {
     }
 }
 
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self { hasher: RandomState::default(), entries: HashTable::new() }
+    }
+}
+
+impl<T: Named> Table<T> {
+    fn get(&self, name: &str) -> Option<&T> {
+        self.entries.find(self.hasher.hash_one(name), |(_, known)| known.name() == name).map(|(_, known)| known)
+    }
+
+    fn get_mut(&mut self, name: &str) -> Option<&mut T> {
+        self.entries.find_mut(self.hasher.hash_one(name), |(_, known)| known.name() == name).map(|(_, known)| known)
+    }
+
+    /// The place of a name, and its hash, which goes there with it.
+    fn entry(&mut self, name: &str) -> (u64, Entry<'_, (u64, T)>) {
+        let hash = self.hasher.hash_one(name);
+        (hash, self.entries.entry(hash, |(_, known)| known.name() == name, |(hash, _)| *hash))
+    }
+
+    fn remove(&mut self, name: &str) -> Option<T> {
+        match self.entry(name).1 {
+            Entry::Occupied(known) => Some(known.remove().0.1),
+            Entry::Vacant(_) => None,
+        }
+    }
+}
+
+impl Named for Box<Kept> {
+    fn name(&self) -> &str {
+        self.head.id.as_str()
+    }
+}
+
+impl Named for (ContextId, Conversation) {
+    fn name(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
 impl Inner {
     fn task(&self, scope: &Scope, id: &TaskId) -> Option<&Kept> {
-        self.tasks.get(id).map(|kept| &**kept).filter(|kept| *kept.scope == *scope)
+        self.tasks.get(id.as_str()).map(|kept| &**kept).filter(|kept| *kept.scope == *scope)
     }
 
     fn task_mut(&mut self, scope: &Scope, id: &TaskId) -> Option<&mut Kept> {
-        self.tasks.get_mut(id).map(|kept| &mut **kept).filter(|kept| *kept.scope == *scope)
+        self.tasks.get_mut(id.as_str()).map(|kept| &mut **kept).filter(|kept| *kept.scope == *scope)
     }
 
     fn commit(&mut self, scope: &Scope, commit: Commit) -> Result<()> {
         let Self { tasks, held, scopes, keys, deliveries, last_delivery } = self;
         let Commit { head, expected, row, snapshot, lease, deliveries: new_deliveries, configs, key } = commit;
-        let slot = tasks.entry(head.id.clone());
+        let (hash, slot) = tasks.entry(head.id.as_str());
         let current = match &slot {
-            Entry::Occupied(kept) if *kept.get().scope != *scope => return Err(Error::Conflict(head.id)),
-            Entry::Occupied(kept) => kept.get().head.seq,
+            Entry::Occupied(kept) if *kept.get().1.scope != *scope => return Err(Error::Conflict(head.id)),
+            Entry::Occupied(kept) => kept.get().1.head.seq,
             Entry::Vacant(_) => Seq::START,
         };
         if current != expected {
@@ -120,9 +175,9 @@ impl Inner {
         };
         match &slot {
             // Most events move a task nowhere.
-            Entry::Occupied(kept) if kept.get().head.stands_as(&head) => {}
+            Entry::Occupied(kept) if kept.get().1.head.stands_as(&head) => {}
             Entry::Occupied(kept) => {
-                index.remove(&kept.get().head);
+                index.remove(&kept.get().1.head);
                 index.insert(&head);
             }
             Entry::Vacant(_) => index.insert(&head),
@@ -133,7 +188,7 @@ impl Inner {
             deliveries.insert(*last_delivery, waiting);
         }
         let snapshot = snapshot.map(|snapshot| (head.seq, snapshot));
-        let was_held = matches!(&slot, Entry::Occupied(kept) if kept.get().lease().is_some());
+        let was_held = matches!(&slot, Entry::Occupied(kept) if kept.get().1.lease().is_some());
         match (was_held, lease.is_some()) {
             (false, true) => drop(held.insert(head.id.clone())),
             (true, false) => drop(held.remove(&head.id)),
@@ -141,13 +196,16 @@ impl Inner {
         }
         let kept = match slot {
             Entry::Occupied(kept) => {
-                let kept = kept.into_mut();
+                let (_, kept) = kept.into_mut();
                 kept.rows.push(row);
                 kept.head = head;
                 kept
             }
             // Most tasks are one row.
-            Entry::Vacant(slot) => slot.insert(Box::new(Kept { scope: index.scope.clone(), head, rows: vec![row], beside: None })),
+            Entry::Vacant(slot) => {
+                let kept = Box::new(Kept { scope: index.scope.clone(), head, rows: vec![row], beside: None });
+                &mut slot.insert((hash, kept)).into_mut().1
+            }
         };
         if kept.beside.is_none() && snapshot.is_none() && lease.is_none() && configs.is_empty() {
             return Ok(());
@@ -165,14 +223,14 @@ impl Inner {
         let Some(index) = self.scopes.get(scope) else { return (Vec::new(), 0) };
         let fits = |position: &&Position| {
             filter.updated_from.is_none_or(|from| position.0.0 >= from)
-                && filter.state.is_none_or(|state| self.tasks.get(&position.0.1).is_some_and(|kept| kept.head.state == state))
+                && filter.state.is_none_or(|state| self.tasks.get(position.0.1.as_str()).is_some_and(|kept| kept.head.state == state))
         };
         let context = filter.context.as_ref();
         // Most lists are counted as they change; only rarer filters are counted here.
         let total = match (context, filter.updated_from, filter.state) {
             (None, None, None) => index.newest.len(),
             (None, None, Some(state)) => index.states[state as usize],
-            (Some(context), None, None) => index.contexts.get(context).map_or(0, Conversation::len),
+            (Some(context), None, None) => index.contexts.get(context.as_str()).map_or(0, |(_, conversation)| conversation.len()),
             _ => index.positions(context, None).filter(fits).count(),
         };
         let page = index.positions(context, filter.after.clone().map(Reverse)).filter(fits).take(filter.limit);
@@ -212,14 +270,14 @@ impl Head {
 
 impl Index {
     fn new(scope: Scope) -> Self {
-        Self { scope: Arc::new(scope), newest: BTreeSet::new(), contexts: HashMap::new(), states: [0; TaskState::ALL.len()] }
+        Self { scope: Arc::new(scope), newest: BTreeSet::new(), contexts: Table::default(), states: [0; TaskState::ALL.len()] }
     }
 
     fn insert(&mut self, head: &Head) {
         let position = Reverse((head.updated, head.id.clone()));
-        match self.contexts.entry(head.context.clone()) {
-            Entry::Occupied(mut conversation) => conversation.get_mut().insert(position.clone()),
-            Entry::Vacant(slot) => drop(slot.insert(Conversation::One(position.clone()))),
+        match self.contexts.entry(head.context.as_str()) {
+            (_, Entry::Occupied(mut known)) => known.get_mut().1.1.insert(position.clone()),
+            (hash, Entry::Vacant(slot)) => drop(slot.insert((hash, (head.context.clone(), Conversation::One(position.clone()))))),
         }
         self.newest.insert(position);
         self.states[head.state as usize] += 1;
@@ -228,17 +286,16 @@ impl Index {
     fn remove(&mut self, head: &Head) {
         let position = Reverse((head.updated, head.id.clone()));
         self.newest.remove(&position);
-        if let Some(conversation) = self.contexts.get_mut(&head.context)
-            && conversation.remove(&position)
-        {
-            self.contexts.remove(&head.context);
+        let context = head.context.as_str();
+        if self.contexts.get_mut(context).is_some_and(|(_, conversation)| conversation.remove(&position)) {
+            self.contexts.remove(context);
         }
         self.states[head.state as usize] -= 1;
     }
 
     /// The tasks of a conversation, or all, after a place.
     fn positions<'a>(&'a self, context: Option<&ContextId>, after: Option<Position>) -> Box<dyn Iterator<Item = &'a Position> + 'a> {
-        match context.map(|context| self.contexts.get(context)) {
+        match context.map(|context| self.contexts.get(context.as_str()).map(|(_, conversation)| conversation)) {
             None => Box::new(following(&self.newest, after)),
             Some(None) => Box::new(std::iter::empty()),
             Some(Some(Conversation::One(only))) => {
@@ -321,7 +378,7 @@ impl Store for Memory {
     async fn list(&self, scope: &Scope, filter: Filter) -> Result<Listing> {
         let inner = self.lock();
         let (page, total) = inner.page(scope, &filter);
-        let tasks = page.into_iter().filter_map(|(_, id)| inner.tasks.get(id)).map(|kept| kept.stored()).collect();
+        let tasks = page.into_iter().filter_map(|(_, id)| inner.tasks.get(id.as_str())).map(|kept| kept.stored()).collect();
         Ok(Listing::new(tasks, total))
     }
 
@@ -367,7 +424,7 @@ impl Store for Memory {
         let Inner { tasks, held, .. } = &mut *self.lock();
         for id in held.iter() {
             if let Some(lease) =
-                tasks.get_mut(id).and_then(|kept| kept.beside.as_mut()?.lease.as_mut()).filter(|lease| *lease.holder == *holder)
+                tasks.get_mut(id.as_str()).and_then(|kept| kept.beside.as_mut()?.lease.as_mut()).filter(|lease| *lease.holder == *holder)
             {
                 lease.until = until;
             }
@@ -377,7 +434,7 @@ impl Store for Memory {
 
     async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>> {
         let inner = self.lock();
-        let own = inner.held.iter().filter_map(|id| inner.tasks.get(id)).filter(|kept| *kept.scope.agent == *agent);
+        let own = inner.held.iter().filter_map(|id| inner.tasks.get(id.as_str())).filter(|kept| *kept.scope.agent == *agent);
         let gone = own.filter(|kept| kept.lease().is_some_and(|lease| lease.until < now));
         let mut gone: Vec<_> = gone.map(|kept| (Scope::clone(&kept.scope), kept.head.id.clone())).collect();
         gone.sort();
@@ -439,12 +496,12 @@ impl Store for Memory {
         inner.keys.retain(|(scope, _), record| record.until > now || *scope.agent != *agent);
         let own = inner.scopes.iter().filter(|(scope, _)| *scope.agent == *agent);
         let oldest = own.flat_map(|(_, index)| index.newest.iter().rev().take_while(|position| position.0.0 < before));
-        let ended = oldest.filter(|position| inner.tasks.get(&position.0.1).is_some_and(|kept| kept.head.state.is_terminal()));
+        let ended = oldest.filter(|position| inner.tasks.get(position.0.1.as_str()).is_some_and(|kept| kept.head.state.is_terminal()));
         let mut old: Vec<_> = ended.map(|Reverse(place)| place.clone()).collect();
         old.sort();
         old.truncate(limit);
         for (_, id) in &old {
-            let Some(kept) = inner.tasks.remove(id) else { continue };
+            let Some(kept) = inner.tasks.remove(id.as_str()) else { continue };
             inner.held.remove(id);
             if let Some(index) = inner.scopes.get_mut(&*kept.scope) {
                 index.remove(&kept.head);
