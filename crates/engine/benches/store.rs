@@ -78,7 +78,7 @@ async fn fill(store: &Arc<Sqlite>, count: u64) -> Vec<TaskId> {
         writers.spawn(async move {
             for number in (writer..count).step_by(usize::try_from(IN_FLIGHT * 8).unwrap()) {
                 let id = &ids[usize::try_from(number).unwrap()];
-                store.commit(&scope(), short(id, number)).await.unwrap();
+                store.commit(&scope(), &short(id, number)).await.unwrap();
             }
         });
     }
@@ -144,7 +144,7 @@ trait Keeper: Send + Sync + 'static {
 
 impl Keeper for Sqlite {
     async fn keep(&self, id: TaskId, number: u64) {
-        self.commit(&scope(), short(&id, number)).await.unwrap();
+        self.commit(&scope(), &short(&id, number)).await.unwrap();
     }
 }
 
@@ -215,7 +215,7 @@ async fn commits(folder: &Path) {
         println!("{:>6} {rate:>9.0} {cost:>12.1}", "store");
         let file = folder.join(format!("bare-{round}.db"));
         let store = Sqlite::open(&file).await.unwrap();
-        store.commit(&scope(), short(&TaskId::generate(), 0)).await.unwrap();
+        store.commit(&scope(), &short(&TaskId::generate(), 0)).await.unwrap();
         store.close().await;
         let (rate, cost) = measure(Arc::new(Bare::new(file))).await;
         println!("{:>6} {rate:>9.0} {cost:>12.1}", "bare");
@@ -238,7 +238,7 @@ async fn streams(folder: &Path) {
                 let row = Row::new(head.seq, head.seq, Bytes::from(vec![b'x'; 200]));
                 let mut commit = Commit::new(head, Seq::new(seq), row);
                 commit.snapshot = (seq == 0).then(|| Bytes::from(vec![b'x'; 200_000]));
-                store.commit(&scope(), commit).await.unwrap();
+                store.commit(&scope(), &commit).await.unwrap();
                 seq += 1;
             }
             seq

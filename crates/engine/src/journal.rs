@@ -261,7 +261,7 @@ impl Journal {
 async fn write(engine: Arc<Inner>, live: Arc<Live>, commit: Commit) -> store::Result<()> {
     let mut pause = Duration::from_millis(20);
     for _ in 1..COMMIT_TRIES {
-        match engine.store.commit(&live.scope, commit.clone()).await {
+        match engine.store.commit(&live.scope, &commit).await {
             Err(store::Error::Unavailable(error)) => {
                 tracing::warn!(%error, "the store is unavailable");
                 // Rare, so it takes its room only then.
@@ -271,5 +271,5 @@ async fn write(engine: Arc<Inner>, live: Arc<Live>, commit: Commit) -> store::Re
             other => return other,
         }
     }
-    engine.store.commit(&live.scope, commit).await
+    engine.store.commit(&live.scope, &commit).await
 }

@@ -65,15 +65,16 @@ pub fn absorb(task: &mut Task, entry: Entry) -> Result<()> {
         Event::Task(created) => *task = *created,
         Event::Status(update) => {
             // The words of the old status become history; the new ones are only in the status.
-            for message in task.status.message.take().into_iter().chain(entry.message.map(|message| *message)) {
-                if task.history.len() < SHORT {
-                    // Most tasks wait or end with a few messages; room for more of them would be most of their memory.
-                    task.history.reserve_exact(1);
-                }
-                task.history.push(message);
+            if let Some(message) = task.status.message.take() {
+                remember(&mut task.history, message);
+            }
+            if let Some(message) = entry.message {
+                remember(&mut task.history, *message);
             }
             task.status = update.status;
-            task.metadata.extend(update.metadata);
+            if !update.metadata.is_empty() {
+                task.metadata.extend(update.metadata);
+            }
         }
         Event::Artifact(update) => {
             let ArtifactUpdate { artifact, append, last_chunk, .. } = *update;
@@ -98,6 +99,14 @@ pub fn absorb(task: &mut Task, entry: Entry) -> Result<()> {
         _ => return Err(illegal("a message is no event of a task".to_owned())),
     }
     Ok(())
+}
+
+fn remember(history: &mut Vec<Message>, message: Message) {
+    if history.len() < SHORT {
+        // Most tasks wait or end with a few messages; room for more of them would be most of their memory.
+        history.reserve_exact(1);
+    }
+    history.push(message);
 }
 
 /// Lists up to this length have room for what is in them, and no more.

@@ -154,20 +154,20 @@ impl Inner {
         self.tasks.get_mut(id.as_str()).map(|kept| &mut **kept).filter(|kept| *kept.scope == *scope)
     }
 
-    fn commit(&mut self, scope: &Scope, commit: Commit) -> Result<()> {
+    fn commit(&mut self, scope: &Scope, commit: &Commit) -> Result<()> {
         let Self { tasks, held, scopes, keys, deliveries, last_delivery } = self;
         let Commit { head, expected, row, snapshot, lease, deliveries: new_deliveries, configs, key } = commit;
         let (hash, slot) = tasks.entry(head.id.as_str());
         let current = match &slot {
-            Entry::Occupied(kept) if *kept.get().1.scope != *scope => return Err(Error::Conflict(head.id)),
+            Entry::Occupied(kept) if *kept.get().1.scope != *scope => return Err(Error::Conflict(head.id.clone())),
             Entry::Occupied(kept) => kept.get().1.head.seq,
             Entry::Vacant(_) => Seq::START,
         };
-        if current != expected {
-            return Err(Error::Conflict(head.id));
+        if current != *expected {
+            return Err(Error::Conflict(head.id.clone()));
         }
         if let Some(record) = key {
-            put_key(keys, scope, record, head.updated)?;
+            put_key(keys, scope, record.clone(), head.updated)?;
         }
         let index = match scopes.get_mut(scope) {
             Some(index) => index,
@@ -175,19 +175,20 @@ impl Inner {
         };
         match &slot {
             // Most events move a task nowhere.
-            Entry::Occupied(kept) if kept.get().1.head.stands_as(&head) => {}
+            Entry::Occupied(kept) if kept.get().1.head.stands_as(head) => {}
             Entry::Occupied(kept) => {
                 index.remove(&kept.get().1.head);
-                index.insert(&head);
+                index.insert(head);
             }
-            Entry::Vacant(_) => index.insert(&head),
+            Entry::Vacant(_) => index.insert(head),
         }
         for delivery in new_deliveries {
             *last_delivery += 1;
+            let delivery = delivery.clone();
             let waiting = Waiting { scope: scope.clone(), task: head.id.clone(), delivery, attempts: 0, at: Some(head.updated) };
             deliveries.insert(*last_delivery, waiting);
         }
-        let snapshot = snapshot.map(|snapshot| (head.seq, snapshot));
+        let snapshot = snapshot.clone().map(|snapshot| (head.seq, snapshot));
         let was_held = matches!(&slot, Entry::Occupied(kept) if kept.get().1.lease().is_some());
         match (was_held, lease.is_some()) {
             (false, true) => drop(held.insert(head.id.clone())),
@@ -197,13 +198,14 @@ impl Inner {
         let kept = match slot {
             Entry::Occupied(kept) => {
                 let (_, kept) = kept.into_mut();
-                kept.rows.push(row);
-                kept.head = head;
+                kept.rows.push(row.clone());
+                kept.head = head.clone();
                 kept
             }
             // Most tasks are one row.
             Entry::Vacant(slot) => {
-                let kept = Box::new(Kept { scope: index.scope.clone(), head, rows: vec![row], beside: None });
+                let (scope, head, rows) = (index.scope.clone(), head.clone(), vec![row.clone()]);
+                let kept = Box::new(Kept { scope, head, rows, beside: None });
                 &mut slot.insert((hash, kept)).into_mut().1
             }
         };
@@ -212,8 +214,8 @@ impl Inner {
         }
         let mut beside = kept.beside.take().unwrap_or_default();
         beside.snapshot = snapshot.or(beside.snapshot);
-        beside.lease = lease;
-        beside.configs.extend(configs);
+        beside.lease.clone_from(lease);
+        beside.configs.extend(configs.iter().cloned());
         kept.beside = Some(beside).filter(|beside| !beside.is_empty());
         Ok(())
     }
@@ -359,7 +361,7 @@ impl Kept {
 
 #[async_trait]
 impl Store for Memory {
-    async fn commit(&self, scope: &Scope, commit: Commit) -> Result<()> {
+    async fn commit(&self, scope: &Scope, commit: &Commit) -> Result<()> {
         self.lock().commit(scope, commit)
     }
 

@@ -326,7 +326,7 @@ pub trait Store: Send + Sync + 'static {
     /// Writes a commit. When this returns, it is durable; when the future is dropped before, it may
     /// still happen. A task id is unique over all scopes: making a task with the id of another is a
     /// conflict. The conversation of a task never changes.
-    async fn commit(&self, scope: &Scope, commit: Commit) -> Result<()>;
+    async fn commit(&self, scope: &Scope, commit: &Commit) -> Result<()>;
 
     /// Reads a task; `None` when the scope has none of that id.
     async fn task(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>>;

@@ -42,7 +42,7 @@ impl Counting {
 
 #[async_trait]
 impl Store for Counting {
-    async fn commit(&self, scope: &Scope, commit: Commit) -> Result<()> {
+    async fn commit(&self, scope: &Scope, commit: &Commit) -> Result<()> {
         self.commits.fetch_add(1, Ordering::Relaxed);
         if self.away.load(Ordering::SeqCst) {
             return Err(Error::Unavailable("the test took the store away".into()));

@@ -63,7 +63,7 @@ async fn write(store: Arc<Sqlite>, name: String) {
     for number in 0_u64.. {
         let id = format!("{name}-{number}");
         for seq in 1..=3 {
-            store.commit(&scope(), commit(&id, seq)).await.unwrap();
+            store.commit(&scope(), &commit(&id, seq)).await.unwrap();
             // One write per line, so that a line is whole or missing.
             let said = std::io::stdout().write_all(format!("ack {id} {seq}\n").as_bytes());
             if said.is_err() {

@@ -121,7 +121,7 @@ impl Operation {
             format!("{answer:?}")
         }
         match self {
-            Self::Commit(scope, commit) => text(store.commit(scope, Commit::clone(commit)).await),
+            Self::Commit(scope, commit) => text(store.commit(scope, commit).await),
             Self::Task(scope, task) => text(store.task(scope, task).await),
             Self::Rows(scope, task, after, limit) => text(store.rows(scope, task, *after, *limit).await),
             Self::List(scope, filter) => text(store.list(scope, filter.clone()).await),

@@ -71,7 +71,7 @@ async fn everything_is_there_after_closing_and_opening() {
     let task = TaskId::from("t");
 
     let store = Sqlite::open(&file).await.unwrap();
-    store.commit(&scope(), commit).await.unwrap();
+    store.commit(&scope(), &commit).await.unwrap();
     store.settle(store.due("clerk", at(1), at(2), 1).await.unwrap()[0].id, Settled::Dead).await.unwrap();
     let read = async |store: &Sqlite| {
         (
@@ -104,7 +104,8 @@ async fn dropping_a_store_finishes_what_was_asked_for() {
     for number in 0..100 {
         // Polled once: queued, and then nobody waits.
         let (scope, id) = (scope(), format!("t-{number}"));
-        let mut commit = store.commit(&scope, made(&id, TaskState::Working, 10));
+        let made = made(&id, TaskState::Working, 10);
+        let mut commit = store.commit(&scope, &made);
         let polled = std::future::poll_fn(|cx| std::task::Poll::Ready(commit.as_mut().poll(cx))).await;
         drop(polled);
     }
@@ -120,7 +121,7 @@ async fn a_full_file_refuses_writes_and_takes_them_again_when_there_is_room() {
     let store = Sqlite::open_with(folder.file("tasks.db"), options).await.unwrap();
     let mut stored = 0;
     let error = loop {
-        match store.commit(&scope(), made(&format!("t-{stored}"), TaskState::Completed, 10_000)).await {
+        match store.commit(&scope(), &made(&format!("t-{stored}"), TaskState::Completed, 10_000)).await {
             Ok(()) => stored += 1,
             Err(error) => break error,
         }
@@ -135,7 +136,7 @@ async fn a_full_file_refuses_writes_and_takes_them_again_when_there_is_room() {
 
     assert_eq!(store.purge("clerk", at(1), at(0), 10).await.unwrap(), 10);
     for number in 0..5 {
-        store.commit(&scope(), made(&format!("new-{number}"), TaskState::Completed, 10_000)).await.unwrap();
+        store.commit(&scope(), &made(&format!("new-{number}"), TaskState::Completed, 10_000)).await.unwrap();
     }
     assert_eq!(store.list(&scope(), first(0)).await.unwrap().total, stored - 5);
 }
@@ -150,7 +151,7 @@ async fn when_a_batch_finds_the_disk_full_nobody_in_it_is_told_otherwise() {
         let store = store.clone();
         writers.spawn(async move {
             let id = format!("t-{number}");
-            let result = store.commit(&scope(), made(&id, TaskState::Working, 10_000)).await;
+            let result = store.commit(&scope(), &made(&id, TaskState::Working, 10_000)).await;
             assert!(matches!(result, Ok(()) | Err(Error::Unavailable(_))), "{result:?}");
             (id, result.is_ok())
         });
@@ -177,7 +178,7 @@ async fn a_write_that_the_database_refuses_does_not_harm_its_neighbors() {
     for number in 0..100 {
         let store = store.clone();
         let bytes = if number % 10 == 5 { 1 } else { 20 };
-        writers.spawn(async move { (bytes, store.commit(&scope(), made(&format!("t-{number}"), TaskState::Working, bytes)).await) });
+        writers.spawn(async move { (bytes, store.commit(&scope(), &made(&format!("t-{number}"), TaskState::Working, bytes)).await) });
     }
     other.execute_batch("COMMIT").unwrap();
     for (bytes, result) in writers.join_all().await {
@@ -197,7 +198,7 @@ async fn a_full_queue_is_refused_at_once() {
     let mut writers = JoinSet::new();
     for number in 0..5_000 {
         let store = store.clone();
-        writers.spawn(async move { store.commit(&scope(), made(&format!("t-{number}"), TaskState::Working, 1)).await });
+        writers.spawn(async move { store.commit(&scope(), &made(&format!("t-{number}"), TaskState::Working, 1)).await });
     }
     let refused = async {
         for _ in 0..5_000 - 4_096 - 256 {
@@ -217,10 +218,10 @@ async fn totals_are_counted_again_after_another_process_wrote() {
     let folder = Folder::new();
     let file = folder.file("tasks.db");
     let (ours, theirs) = (Sqlite::open(&file).await.unwrap(), Sqlite::open(&file).await.unwrap());
-    ours.commit(&scope(), made("a", TaskState::Working, 1)).await.unwrap();
+    ours.commit(&scope(), &made("a", TaskState::Working, 1)).await.unwrap();
     assert_eq!(ours.list(&scope(), first(0)).await.unwrap().total, 1);
-    theirs.commit(&scope(), made("b", TaskState::Working, 1)).await.unwrap();
-    ours.commit(&scope(), made("c", TaskState::Working, 1)).await.unwrap();
+    theirs.commit(&scope(), &made("b", TaskState::Working, 1)).await.unwrap();
+    ours.commit(&scope(), &made("c", TaskState::Working, 1)).await.unwrap();
     assert_eq!(ours.list(&scope(), first(0)).await.unwrap().total, 3);
 }
 
@@ -266,7 +267,7 @@ async fn a_new_file_is_readable_by_its_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     let store = Sqlite::open(folder.file("tasks.db")).await.unwrap();
-    store.commit(&scope(), made("t", TaskState::Working, 1)).await.unwrap();
+    store.commit(&scope(), &made("t", TaskState::Working, 1)).await.unwrap();
     for name in ["tasks.db", "tasks.db-wal", "tasks.db-shm"] {
         let mode = std::fs::metadata(folder.file(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");

@@ -183,8 +183,8 @@ impl Sqlite {
 
 #[async_trait]
 impl Store for Sqlite {
-    async fn commit(&self, scope: &Scope, commit: Commit) -> Result<()> {
-        let scope = scope.clone();
+    async fn commit(&self, scope: &Scope, commit: &Commit) -> Result<()> {
+        let (scope, commit) = (scope.clone(), commit.clone());
         self.writer.write(move |changes| changes.commit(&scope, &commit)).await
     }
 

@@ -53,13 +53,13 @@ async fn a_taken_key_stops_the_commit(store: Arc<dyn Store>) {
     let mut commit = made("t", TaskState::Working, at(0));
     let kept = record("k", KeyAnswer::Task("t".into()), 100);
     commit.key = Some(kept.clone());
-    store.commit(&ada, commit).await.unwrap();
+    store.commit(&ada, &commit).await.unwrap();
     assert_eq!(store.key(&ada, "k", at(0)).await.unwrap(), Some(kept.clone()));
 
     for (expected, id) in [(0, "u"), (1, "t")] {
         let mut again = advanced(id, expected, TaskState::Completed, at(1));
         again.key = Some(record("k", KeyAnswer::Task(id.into()), 200));
-        assert!(matches!(store.commit(&ada, again).await, Err(Error::KeyTaken)), "{id}");
+        assert!(matches!(store.commit(&ada, &again).await, Err(Error::KeyTaken)), "{id}");
     }
     assert_eq!(read(&store, &ada, "u").await, None);
     assert_eq!(read(&store, &ada, "t").await.unwrap().head.state, TaskState::Working);
@@ -67,9 +67,9 @@ async fn a_taken_key_stops_the_commit(store: Arc<dyn Store>) {
     // A conflict is said before a taken key, and takes no key.
     let mut late = made("t", TaskState::Working, at(0));
     late.key = Some(record("k", message(""), 100));
-    assert!(matches!(store.commit(&ada, late.clone()).await, Err(Error::Conflict(_))));
+    assert!(matches!(store.commit(&ada, &late).await, Err(Error::Conflict(_))));
     late.key = Some(record("k-2", message(""), 100));
-    assert!(matches!(store.commit(&ada, late).await, Err(Error::Conflict(_))));
+    assert!(matches!(store.commit(&ada, &late).await, Err(Error::Conflict(_))));
     assert_eq!(store.key(&ada, "k-2", at(0)).await.unwrap(), None);
 }
 
@@ -82,7 +82,7 @@ async fn of_64_requests_with_one_key_one_makes_the_task(store: Arc<dyn Store>) {
                 let id = format!("t-{round}-{request}");
                 let mut commit = made(&id, TaskState::Working, at(0));
                 commit.key = Some(record(&format!("k-{round}"), KeyAnswer::Task(id.as_str().into()), 100));
-                store.commit(&scope("ada"), commit).await.map(|()| id)
+                store.commit(&scope("ada"), &commit).await.map(|()| id)
             });
         }
         let results = requests.join_all().await;

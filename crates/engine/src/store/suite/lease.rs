@@ -16,7 +16,7 @@ rules!(
 async fn run_by(store: &Arc<dyn Store>, scope: &Scope, id: &str, holder: &str, until: i64) {
     let mut commit = made(id, TaskState::Working, at(0));
     commit.lease = Some(Lease::new(holder, at(until), 3));
-    store.commit(scope, commit).await.unwrap();
+    store.commit(scope, &commit).await.unwrap();
 }
 
 async fn expired(store: &Arc<dyn Store>, now: i64) -> Vec<String> {
@@ -28,7 +28,7 @@ async fn leases_run_out_unless_their_holder_renews_them(store: Arc<dyn Store>) {
     run_by(&store, &ada, "a", "host-1", 10).await;
     run_by(&store, &ben, "b", "host-2", 10).await;
     run_by(&store, &ada, "c", "host-1", 20).await;
-    store.commit(&ada, made("d", TaskState::Working, at(0))).await.unwrap();
+    store.commit(&ada, &made("d", TaskState::Working, at(0))).await.unwrap();
     assert_eq!(expired(&store, 10).await, [""; 0], "a lease holds until its end");
     assert_eq!(store.expired("clerk", at(11), 9).await.unwrap(), [(ada.clone(), TaskId::from("a")), (ben, TaskId::from("b"))]);
     assert_eq!(expired(&store, 21).await, ["a", "c", "b"]);
@@ -41,8 +41,8 @@ async fn leases_run_out_unless_their_holder_renews_them(store: Arc<dyn Store>) {
     // Taken over, handed back, finished.
     let mut taken = advanced("a", 1, TaskState::Working, at(1));
     taken.lease = Some(Lease::new("host-3", at(50), 4));
-    store.commit(&ada, taken.clone()).await.unwrap();
-    store.commit(&ada, advanced("c", 1, TaskState::Completed, at(1))).await.unwrap();
+    store.commit(&ada, &taken).await.unwrap();
+    store.commit(&ada, &advanced("c", 1, TaskState::Completed, at(1))).await.unwrap();
     store.renew("host-1", at(90)).await.unwrap();
     assert_eq!(read(&store, &ada, "a").await.unwrap().lease, taken.lease);
     assert_eq!(read(&store, &ada, "c").await.unwrap().lease, None);
@@ -64,7 +64,7 @@ async fn each_agent_looks_after_its_own(store: Arc<dyn Store>) {
         let mut finished = made(&format!("{name}-finished"), TaskState::Completed, at(moment));
         finished.deliveries = vec![Delivery::new("hook".into(), Seq::new(1))];
         finished.key = Some(KeyRecord::new("key", 7, KeyAnswer::Task(finished.head.id.clone()), at(30)));
-        store.commit(scope, finished).await.unwrap();
+        store.commit(scope, &finished).await.unwrap();
     }
     let names = |agent: &'static str| {
         let store = store.clone();

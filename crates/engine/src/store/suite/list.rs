@@ -36,10 +36,10 @@ fn first(limit: usize) -> Filter {
 
 async fn the_newest_status_comes_first_and_ties_are_broken_by_id(store: Arc<dyn Store>) {
     for (id, updated) in [("b", 5), ("a", 5), ("Z", 5), ("é", 5), ("c", 9), ("d", 1), ("ab", 5)] {
-        store.commit(&scope("ada"), made(id, TaskState::Working, at(updated))).await.unwrap();
+        store.commit(&scope("ada"), &made(id, TaskState::Working, at(updated))).await.unwrap();
     }
     assert_eq!(ids(&list(&store, first(100)).await), ["c", "é", "b", "ab", "a", "Z", "d"]);
-    store.commit(&scope("ada"), advanced("d", 1, TaskState::Completed, at(10))).await.unwrap();
+    store.commit(&scope("ada"), &advanced("d", 1, TaskState::Completed, at(10))).await.unwrap();
     assert_eq!(ids(&list(&store, first(2)).await), ["d", "c"]);
     let none = list(&store, first(0)).await;
     assert_eq!((none.tasks.len(), none.total), (0, 7));
@@ -51,7 +51,7 @@ async fn every_nanosecond_counts_in_the_order(store: Arc<dyn Store>) {
         // Ids in the opposite order, so that they cannot help.
         let id = format!("t-{}", 9 - place);
         let updated = Timestamp::from_unix(seconds, nanos).unwrap();
-        store.commit(&scope("ada"), made(&id, TaskState::Working, updated)).await.unwrap();
+        store.commit(&scope("ada"), &made(&id, TaskState::Working, updated)).await.unwrap();
         assert_eq!(list(&store, first(1)).await.tasks[0].head.updated, updated);
     }
     let all = list(&store, first(100)).await;
@@ -77,7 +77,7 @@ async fn pages(store: &Arc<dyn Store>, filter: &Filter, limit: usize) -> Vec<Tas
 async fn pages_join_without_gap_or_repeat(store: Arc<dyn Store>) {
     for place in 0..50 {
         // Ten at a time have the same time of status.
-        store.commit(&scope("ada"), made(&format!("t-{place:02}"), TaskState::Working, at(place / 10))).await.unwrap();
+        store.commit(&scope("ada"), &made(&format!("t-{place:02}"), TaskState::Working, at(place / 10))).await.unwrap();
     }
     let expected: Vec<_> = (0..50).rev().map(|place| TaskId::from(format!("t-{place:02}"))).collect();
     for limit in [1, 3, 7, 10, 49, 50, 51] {
@@ -88,15 +88,15 @@ async fn pages_join_without_gap_or_repeat(store: Arc<dyn Store>) {
 async fn pages_go_on_while_tasks_arrive_and_move(store: Arc<dyn Store>) {
     let ada = scope("ada");
     for place in 0..10 {
-        store.commit(&ada, made(&format!("t-{place}"), TaskState::Working, at(place))).await.unwrap();
+        store.commit(&ada, &made(&format!("t-{place}"), TaskState::Working, at(place))).await.unwrap();
     }
     let page = list(&store, first(4)).await;
     assert_eq!(ids(&page), ["t-9", "t-8", "t-7", "t-6"]);
     let last = &page.tasks[3].head;
     // One arrives, one that was seen moves up, one that was not seen moves up, the last one seen too.
-    store.commit(&ada, made("t-new", TaskState::Working, at(100))).await.unwrap();
+    store.commit(&ada, &made("t-new", TaskState::Working, at(100))).await.unwrap();
     for (id, moment) in [("t-8", 101), ("t-4", 102), ("t-6", 103)] {
-        store.commit(&ada, advanced(id, 1, TaskState::Completed, at(moment))).await.unwrap();
+        store.commit(&ada, &advanced(id, 1, TaskState::Completed, at(moment))).await.unwrap();
     }
     let rest = list(&store, Filter { after: Some((last.updated, last.id.clone())), ..first(100) }).await;
     assert_eq!((ids(&rest), rest.total), (vec!["t-5", "t-3", "t-2", "t-1", "t-0"], 11));
@@ -109,7 +109,7 @@ async fn filters_agree_with_a_plain_search(store: Arc<dyn Store>) {
         let mut commit = made(&format!("t-{place:02}"), state, at(i64::try_from(place).unwrap() / 4));
         commit.head.context = format!("c-{}", place % 5).into();
         tasks.push(commit.head.clone());
-        store.commit(&scope("ada"), commit).await.unwrap();
+        store.commit(&scope("ada"), &commit).await.unwrap();
     }
     tasks.sort_by(|a, b| (b.updated, &b.id).cmp(&(a.updated, &a.id)));
     let contexts = [None, Some("c-2"), Some("c-9")];
@@ -142,9 +142,9 @@ async fn totals_follow_every_change(store: Arc<dyn Store>) {
         (made("c", TaskState::Working, at(2)), [3, 1, 2]),
     ];
     for (commit, expected) in commits {
-        store.commit(&scope("ada"), commit.clone()).await.unwrap();
+        store.commit(&scope("ada"), &commit).await.unwrap();
         assert_eq!([total(None).await, total(working).await, total(completed).await], expected);
-        store.commit(&scope("ada"), commit).await.unwrap_err();
+        store.commit(&scope("ada"), &commit).await.unwrap_err();
         assert_eq!([total(None).await, total(working).await, total(completed).await], expected, "a refused commit counts nothing");
     }
     store.purge("clerk", at(1), at(0), 100).await.unwrap();
@@ -162,7 +162,7 @@ async fn totals_are_right_when_they_are_asked_for_among_commits(store: Arc<dyn S
                 if task % 4 == 3 {
                     assert!(store.list(&owner, first(0)).await.unwrap().total <= 15);
                 } else {
-                    store.commit(&owner, made(&format!("t-{round}-{task}"), TaskState::Working, at(0))).await.unwrap();
+                    store.commit(&owner, &made(&format!("t-{round}-{task}"), TaskState::Working, at(0))).await.unwrap();
                 }
             });
         }

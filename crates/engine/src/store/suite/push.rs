@@ -27,7 +27,7 @@ async fn event(store: &Arc<dyn Store>, task: &str, seq: u64, configs: &[&str]) {
     let moment = at(i64::try_from(seq).unwrap());
     let mut commit = advanced(task, seq - 1, TaskState::Working, moment);
     commit.deliveries = configs.iter().map(|config| Delivery::new((*config).into(), Seq::new(seq))).collect();
-    store.commit(&scope("ada"), commit).await.unwrap();
+    store.commit(&scope("ada"), &commit).await.unwrap();
 }
 
 async fn take(store: &Arc<dyn Store>, now: i64, lease: i64) -> Vec<Due> {
@@ -48,13 +48,13 @@ async fn configs_are_kept_replaced_and_deleted(store: Arc<dyn Store>) {
 
     let mut commit = made("t", TaskState::Working, at(0));
     commit.configs = vec![config("p", "one")];
-    store.commit(&ada, commit).await.unwrap();
+    store.commit(&ada, &commit).await.unwrap();
     for (id, bytes) in [config("q", "two"), config("a", "three"), config("p", "four")] {
         assert!(store.put_config(&ada, &task, &id, bytes).await.unwrap());
     }
     let mut commit = advanced("t", 1, TaskState::Working, at(0));
     commit.configs = vec![config("q", "five")];
-    store.commit(&ada, commit).await.unwrap();
+    store.commit(&ada, &commit).await.unwrap();
     let all = vec![config("a", "three"), config("p", "four"), config("q", "five")];
     assert_eq!(store.configs(&ada, &task).await.unwrap(), Some(all.clone()));
 
@@ -210,7 +210,7 @@ async fn a_purged_task_sends_nothing_more(store: Arc<dyn Store>) {
     let mut commit = made("t", TaskState::Completed, at(0));
     commit.deliveries = vec![Delivery::new("p".into(), Seq::new(1))];
     commit.configs = vec![("p".into(), Bytes::new())];
-    store.commit(&ada, commit).await.unwrap();
+    store.commit(&ada, &commit).await.unwrap();
     assert_eq!(store.purge("clerk", at(1), at(1), 9).await.unwrap(), 1);
     assert_eq!((take(&store, 50, 100).await, store.next_due("clerk").await.unwrap()), (vec![], None));
     assert_eq!(store.configs(&ada, &task).await.unwrap(), None);

@@ -25,13 +25,13 @@ async fn a_commit_is_read_as_it_was_written(store: Arc<dyn Store>) {
     let ada = scope("ada");
     let mut commit = made("t", TaskState::Working, at(0));
     commit.lease = Some(Lease::new("host-1", at(15_000), 1));
-    store.commit(&ada, commit.clone()).await.unwrap();
+    store.commit(&ada, &commit).await.unwrap();
     let stored = read(&store, &ada, "t").await.unwrap();
     assert_eq!(stored.head, commit.head);
     assert_eq!((stored.snapshot, stored.rows, stored.lease), (None, vec![commit.row], commit.lease));
 
     let done = advanced("t", 1, TaskState::Completed, at(7));
-    store.commit(&ada, done.clone()).await.unwrap();
+    store.commit(&ada, &done).await.unwrap();
     let stored = read(&store, &ada, "t").await.unwrap();
     assert_eq!((stored.head, stored.rows.len(), stored.lease), (done.head, 2, None));
     assert_eq!(read(&store, &ada, "another").await, None);
@@ -42,7 +42,7 @@ async fn a_snapshot_hides_the_rows_before_it(store: Arc<dyn Store>) {
     for (expected, snapshot) in [(0, None), (1, Some("two")), (2, None), (3, Some("four")), (4, None)] {
         let mut commit = advanced("t", expected, TaskState::Working, at(0));
         commit.snapshot = snapshot.map(Bytes::from);
-        store.commit(&ada, commit).await.unwrap();
+        store.commit(&ada, &commit).await.unwrap();
     }
     let stored = read(&store, &ada, "t").await.unwrap();
     assert_eq!(stored.snapshot, Some((Seq::new(4), Bytes::from("four"))));
@@ -53,10 +53,10 @@ async fn a_snapshot_hides_the_rows_before_it(store: Arc<dyn Store>) {
 
 async fn a_commit_needs_the_newest_sequence(store: Arc<dyn Store>) {
     let ada = scope("ada");
-    let refused = |expected| store.commit(&ada, advanced("t", expected, TaskState::Completed, at(9)));
+    let refused = async |expected| store.commit(&ada, &advanced("t", expected, TaskState::Completed, at(9))).await;
     assert!(matches!(refused(1).await, Err(Error::Conflict(id)) if id == "t"), "there is no such task yet");
-    store.commit(&ada, made("t", TaskState::Working, at(0))).await.unwrap();
-    store.commit(&ada, advanced("t", 1, TaskState::Working, at(1))).await.unwrap();
+    store.commit(&ada, &made("t", TaskState::Working, at(0))).await.unwrap();
+    store.commit(&ada, &advanced("t", 1, TaskState::Working, at(1))).await.unwrap();
     let before = read(&store, &ada, "t").await;
     for expected in [0, 1, 3] {
         assert!(matches!(refused(expected).await, Err(Error::Conflict(id)) if id == "t"), "{expected}");
@@ -74,7 +74,7 @@ async fn of_commits_at_once_exactly_one_wins(store: Arc<dyn Store>) {
             writers.spawn(async move {
                 let mut commit = advanced("t", expected, TaskState::Working, at(0));
                 commit.row.payload = format!("event {} by {writer}", expected + 1).into();
-                store.commit(&scope("ada"), commit.clone()).await.map(|()| commit.row)
+                store.commit(&scope("ada"), &commit).await.map(|()| commit.row)
             });
         }
         let results = writers.join_all().await;
@@ -93,7 +93,7 @@ async fn commits_to_many_tasks_at_once_all_happen(store: Arc<dyn Store>) {
         writers.spawn(async move {
             let (ada, id) = (scope("ada"), format!("t-{writer}"));
             for expected in 0..4 {
-                store.commit(&ada, advanced(&id, expected, TaskState::Working, at(0))).await.unwrap();
+                store.commit(&ada, &advanced(&id, expected, TaskState::Working, at(0))).await.unwrap();
                 // Whoever was answered finds what was written.
                 assert_eq!(read(&store, &ada, &id).await.unwrap().head.seq, Seq::new(expected + 1));
             }
@@ -113,7 +113,7 @@ async fn rows_are_read_after_a_cursor(store: Arc<dyn Store>) {
         commit.head.seq = Seq::new(last);
         commit.row.last = Seq::new(last);
         rows.push(commit.row.clone());
-        store.commit(&ada, commit).await.unwrap();
+        store.commit(&ada, &commit).await.unwrap();
     }
     let get = async |after, limit| store.rows(&ada, &id, Seq::new(after), limit).await.unwrap();
     assert_eq!(get(0, 100).await, rows);
@@ -127,10 +127,10 @@ async fn rows_are_read_after_a_cursor(store: Arc<dyn Store>) {
 }
 
 async fn an_id_is_unique_over_all_scopes(store: Arc<dyn Store>) {
-    store.commit(&scope("ada"), made("t", TaskState::Working, at(0))).await.unwrap();
+    store.commit(&scope("ada"), &made("t", TaskState::Working, at(0))).await.unwrap();
     for stranger in strangers("ada") {
         for expected in [0, 1] {
-            let refused = store.commit(&stranger, advanced("t", expected, TaskState::Failed, at(1))).await;
+            let refused = store.commit(&stranger, &advanced("t", expected, TaskState::Failed, at(1))).await;
             assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
         }
     }
@@ -138,8 +138,8 @@ async fn an_id_is_unique_over_all_scopes(store: Arc<dyn Store>) {
 }
 
 async fn strangers_see_nothing(store: Arc<dyn Store>) {
-    store.commit(&scope("ada"), made("t", TaskState::Working, at(0))).await.unwrap();
-    store.commit(&scope("somebody"), made("u", TaskState::Working, at(0))).await.unwrap();
+    store.commit(&scope("ada"), &made("t", TaskState::Working, at(0))).await.unwrap();
+    store.commit(&scope("somebody"), &made("u", TaskState::Working, at(0))).await.unwrap();
     for stranger in strangers("ada") {
         assert_eq!(read(&store, &stranger, "t").await, None);
         assert_eq!(store.rows(&stranger, &TaskId::from("t"), Seq::START, 9).await.unwrap(), []);
@@ -157,7 +157,7 @@ async fn any_bytes_and_any_text_are_kept(store: Arc<dyn Store>) {
         commit.head.context = id.into();
         commit.row.payload = Bytes::from((0..=255).cycle().take(place * 5_000).collect::<Vec<u8>>());
         commit.snapshot = Some(commit.row.payload.clone());
-        store.commit(&ada, commit.clone()).await.unwrap();
+        store.commit(&ada, &commit).await.unwrap();
         let stored = read(&store, &ada, id).await.unwrap();
         assert_eq!((stored.head, stored.snapshot), (commit.head, Some((Seq::new(1), commit.row.payload))), "{id:?}");
         let found = store.list(&ada, Filter { context: Some(id.into()), limit: 9, ..Filter::default() }).await.unwrap();
@@ -168,8 +168,8 @@ async fn any_bytes_and_any_text_are_kept(store: Arc<dyn Store>) {
 async fn purging_takes_old_finished_tasks_only(store: Arc<dyn Store>) {
     let (ada, ben) = (scope("ada"), scope("ben"));
     for (place, state) in TaskState::ALL.iter().enumerate() {
-        store.commit(&ada, made(&format!("old-{place}"), *state, at(0))).await.unwrap();
-        store.commit(&ben, made(&format!("new-{place}"), *state, at(1_000))).await.unwrap();
+        store.commit(&ada, &made(&format!("old-{place}"), *state, at(0))).await.unwrap();
+        store.commit(&ben, &made(&format!("new-{place}"), *state, at(1_000))).await.unwrap();
     }
     let total = async |scope| store.list(scope, Filter { limit: 0, ..Filter::default() }).await.unwrap().total;
     let (all, over) = (TaskState::ALL.len(), TaskState::ALL.iter().filter(|state| state.is_terminal()).count());
@@ -186,6 +186,6 @@ async fn purging_takes_old_finished_tasks_only(store: Arc<dyn Store>) {
     }
     // The id is free again, and nothing of the old task comes back.
     let again = made(&format!("old-{}", TaskState::Completed as usize), TaskState::Working, at(5));
-    store.commit(&ada, again.clone()).await.unwrap();
+    store.commit(&ada, &again).await.unwrap();
     assert_eq!(read(&store, &ada, again.head.id.as_str()).await.unwrap().rows, [again.row]);
 }
