@@ -35,7 +35,8 @@ const FINISHED: u64 = 100_000;
 const WAITING: u64 = 10_000;
 
 fn main() {
-    // Memory is measured in processes of their own: what a process once had, it does not give back.
+    // Memory and short tasks are measured in processes of their own: what a process once had, it does not give back, and
+    // what one store leaves to be done is not the work of the next.
     let arguments: Vec<String> = std::env::args().collect();
     let part = arguments.iter().position(|argument| argument == "--part").map(|place| arguments[place + 1].as_str());
     let folder = std::env::temp_dir().join(format!("chancery-bench-{}", std::process::id()));
@@ -45,18 +46,16 @@ fn main() {
         Some("finished") => runtime.block_on(finished(&folder)),
         Some("waiting") => runtime.block_on(waiting(&folder, "ask")),
         Some("in-turn") => runtime.block_on(waiting(&folder, "converse")),
-        // For a profiler.
-        Some("short-memory") => println!("{:?}", runtime.block_on(async { measure(Arc::new(engine(Arc::new(Memory::new())))).await })),
+        Some("short-memory") => print(runtime.block_on(async { measure(Arc::new(engine(Arc::new(Memory::new())))).await })),
         Some("short-sqlite") => runtime.block_on(async {
             let store = Sqlite::open(folder.join("short.db")).await.unwrap();
-            println!("{:?}", measure(Arc::new(engine(Arc::new(store)))).await);
+            print(measure(Arc::new(engine(Arc::new(store)))).await);
         }),
+        Some("short-bare") => runtime.block_on(async { print(measure(Arc::new(bare(&folder).await)).await) }),
         _ => {
             println!("| | measured | bound | |\n|---|---|---|---|");
-            runtime.block_on(async {
-                chunks(&folder).await;
-                throughput(&folder).await;
-            });
+            runtime.block_on(chunks(&folder));
+            throughput();
             memory();
         }
     }
@@ -227,21 +226,32 @@ fn median(mut figures: Vec<(f64, f64)>) -> (f64, f64) {
     (rate, figures[middle].1)
 }
 
-async fn throughput(folder: &Path) {
+/// The bare loop that writes what the engine writes.
+async fn bare(folder: &Path) -> Bare {
+    let file = folder.join("bare.db");
+    let store = Arc::new(Sqlite::open(&file).await.unwrap());
+    let task = send(&engine(store.clone()), "work The tide turns, the boats stay.").await;
+    let rows = store.rows(&Scope::new("agent", "ada"), &task.id, Seq::START, 100).await.unwrap();
+    assert_eq!(rows.len(), 1, "a short task is one row");
+    store.close().await;
+    Bare::new(file, rows[0].payload.as_ref().into())
+}
+
+fn print((rate, cost): (f64, f64)) {
+    println!("{rate} {cost}");
+}
+
+fn throughput() {
     let (mut sqlite, mut bare, mut memory) = (Vec::new(), Vec::new(), Vec::new());
-    for round in 0..ROUNDS {
-        let store = Arc::new(Sqlite::open(folder.join(format!("engine-{round}.db"))).await.unwrap());
-        sqlite.push(measure(Arc::new(engine(store.clone()))).await);
-        // The bare loop writes what the engine wrote.
-        let file = folder.join(format!("bare-{round}.db"));
-        let other = Arc::new(Sqlite::open(&file).await.unwrap());
-        let task = send(&engine(other.clone()), "work The tide turns, the boats stay.").await;
-        let rows = other.rows(&Scope::new("agent", "ada"), &task.id, Seq::START, 100).await.unwrap();
-        assert_eq!(rows.len(), 1, "a short task is one row");
-        other.close().await;
-        bare.push(measure(Arc::new(Bare::new(file, rows[0].payload.as_ref().into()))).await);
-        memory.push(measure(Arc::new(engine(Arc::new(Memory::new())))).await);
-        store.close().await;
+    let measured = |name: &str| {
+        let figures = part(name);
+        let (rate, cost) = figures.split_once(' ').unwrap();
+        (rate.parse().unwrap(), cost.parse().unwrap())
+    };
+    for _ in 0..ROUNDS {
+        sqlite.push(measured("short-sqlite"));
+        bare.push(measured("short-bare"));
+        memory.push(measured("short-memory"));
     }
     let (sqlite, bare, memory) = (median(sqlite), median(bare), median(memory));
     let ratio = sqlite.0 / bare.0;
@@ -257,12 +267,15 @@ async fn throughput(folder: &Path) {
 
 // --- Memory -------------------------------------------------------------------------------------
 
+/// What a part of the table prints in a process of its own.
+fn part(name: &str) -> String {
+    let output = Command::new(std::env::current_exe().unwrap()).args(["--part", name]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
 fn memory() {
-    let part = |name: &str| {
-        let output = Command::new(std::env::current_exe().unwrap()).args(["--part", name]).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap().trim().parse::<u64>().unwrap()
-    };
+    let part = |name: &str| part(name).parse::<u64>().unwrap();
     let grown = part("finished") as f64 / 1_048_576.0;
     line("memory after 100,000 finished tasks on SQLite", &format!("{grown:.1} MB"), "64 MB", grown < 64.0);
     for (name, what) in [("waiting", "after its turn"), ("in-turn", "within its turn")] {
