@@ -44,7 +44,7 @@ const SHORT: u8 = 0x80;
 /// Lists and maps within each other, as deep as JSON is read.
 const DEPTH: u8 = 128;
 
-const WORDS: [&str; 59] = [
+const WORDS: [&str; 60] = [
     "event",
     "message",
     "record",
@@ -104,6 +104,7 @@ const WORDS: [&str; 59] = [
     "double",
     "single",
     "text/plain",
+    "notes",
 ];
 
 const LONGEST: usize = 25;
