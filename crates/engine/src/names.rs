@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Both ids follow from what is known, so most names need no note in the store: it is asked the same, and
-//! as much is written, whether a name is somebody else's or nobody's. Only which of several tasks that followed
-//! each other was the last is noted.
+//! as much is written, whether a name is somebody else's or nobody's. Only which task
+//! was followed by another is noted, the last of them for each name.
 
 use std::{
     pin::Pin,
@@ -72,6 +72,16 @@ impl Engine {
 
     /// A task for a caller who names its tasks.
     pub(crate) async fn look_by_name(&self, scope: &Scope, name: &TaskId, history: Option<i32>) -> Result<Task> {
+        let plain = match self.look(scope, name).await {
+            Err(error) if error.kind() == ErrorKind::TaskNotFound => None,
+            found => Some(found?),
+        };
+        // Most tasks go by their ids, and those that are not finished go by nothing else.
+        if let Some(task) = plain
+            && (!task.status.state.is_terminal() || self.noted(scope, name).await?.is_none())
+        {
+            return self.presented(scope, task, name, history).await;
+        }
         // A task that is about to follow another cannot be shown yet; the other can.
         let live = self.named(scope, name, |live| live.seq() > Seq::START).await?;
         let live = live.ok_or_else(|| Error::task_not_found(name.as_str()))?;
@@ -106,9 +116,7 @@ impl Engine {
         if !self.inner.setup().options.reopen {
             return Err(Error::new(ErrorKind::InvalidParams, "Task is in a terminal state").with("taskId", name.as_str()));
         }
-        if finished.id != *name {
-            self.inner.store.put_alias(scope, name, &finished.id, self.inner.now()).await.map_err(unavailable)?;
-        }
+        self.inner.store.put_alias(scope, name, &finished.id, self.inner.now()).await.map_err(unavailable)?;
         if request.configuration.push_config.is_none() {
             let own = PushConfigId::from(name.as_str());
             let configs = self.configs(scope, &finished.id).await?;
@@ -126,23 +134,26 @@ impl Engine {
             Err(error) if error.kind() == ErrorKind::TaskNotFound => Ok(None),
             found => found.map(|live| Some(live).filter(|live| will_do(live))),
         };
-        if let Some(noted) = self.inner.store.alias(scope, name).await.map_err(unavailable)? {
+        let first = own(name).await?;
+        if let Some(live) = first.as_ref().filter(|live| live.read(|task| !task.status.state.is_terminal())) {
+            return Ok(Some(live.clone()));
+        }
+        if let Some(noted) = self.noted(scope, name).await? {
             for id in [successor(scope, &noted), noted] {
                 if let Some(live) = own(&id).await? {
                     return Ok(Some(live));
                 }
             }
         }
-        let first = match own(name).await? {
-            None => own(&alias(scope, name)).await?,
-            found => found,
-        };
         match first {
-            Some(first) if first.read(|task| task.status.state.is_terminal()) => {
-                Ok(own(&successor(scope, &first.id)).await?.or(Some(first)))
-            }
+            None => own(&alias(scope, name)).await,
             first => Ok(first),
         }
+    }
+
+    /// The last finished task of a name that was followed by another.
+    async fn noted(&self, scope: &Scope, name: &TaskId) -> Result<Option<TaskId>> {
+        self.inner.store.alias(scope, name).await.map_err(unavailable)
     }
 
     /// A task under its name, with the history of those that it follows in front.

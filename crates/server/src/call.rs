@@ -19,7 +19,7 @@ const KEY_BYTES: usize = 256;
 /// for, those are active that the agent knows.
 pub(crate) fn caller(who: &Caller, headers: &HeaderMap, version: Version, known: &[String]) -> Result<Caller> {
     let mut caller = who.clone();
-    caller.names_tasks = version == Version::V0_1;
+    caller.names_tasks |= version == Version::V0_1;
     if !known.is_empty() {
         caller.extensions = chancery_wire::headers::requested_extensions(version, texts(headers));
         caller.extensions.retain(|uri| known.contains(uri));

@@ -255,9 +255,9 @@ async fn a_task_of_somebody_else_is_a_missing_task() {
 async fn the_time_tells_nothing() {
     let folder = std::env::temp_dir().join(format!("chancery-isolation-time-{}", std::process::id()));
     let running = serve(&folder).await;
-    for (binding, version) in [(Binding::HttpJson, Version::V1_0), (Binding::JsonRpc, Version::V0_1)] {
+    for (number, binding, version) in [(1, Binding::HttpJson, Version::V1_0), (3, Binding::JsonRpc, Version::V0_1)] {
         let [ada, bob] = ["token-of-ada", "token-of-bob"].map(|token| client(&running, token, binding, version));
-        let (theirs, missing) = (make(&ada, 1).await, target(2));
+        let (theirs, missing) = (make(&ada, number).await, target(number + 1));
         let (mut foreign, mut none) = (Vec::new(), Vec::new());
         for _ in 0..300 {
             for (times, target) in [(&mut foreign, &theirs), (&mut none, &missing)] {
