@@ -43,7 +43,7 @@ struct Size {
 
 fn size() -> Size {
     if std::env::var(FULL).is_ok_and(|value| value == "full") {
-        Size { strangers: 10_000, dawdlers: 1_000, callers: 16, calls: 500, bytes: 1_024 << 20 }
+        Size { strangers: 10_000, dawdlers: 1_000, callers: 8, calls: 100, bytes: 1_024 << 20 }
     } else {
         Size { strangers: 300, dawdlers: 100, callers: 4, calls: 50, bytes: 256 << 20 }
     }
@@ -60,7 +60,10 @@ fn child() {
         let running = Server::new(card(), greeter).auth(auth()).store(Memory::new()).bind("127.0.0.1:0").await.unwrap();
         let mut stdout = std::io::stdout().lock();
         writeln!(stdout, "\naddress {}", running.local_addr()).and_then(|()| stdout.flush()).unwrap();
-        std::future::pending::<()>().await;
+        drop(stdout);
+        // Ends with whoever started it, however that ends.
+        let parent = std::thread::spawn(|| std::io::stdin().lines().count());
+        drop(tokio::task::block_in_place(|| parent.join()));
     });
 }
 
@@ -72,6 +75,7 @@ impl Besieged {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["auth::siege::child", "--exact", "--nocapture", "--test-threads", "1"])
             .env(CHILD, "1")
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
