@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeSet, time::Instant};
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::Seq;
 
 /// The circumstances of one call: who it is for, what was activated, how long it may take.
@@ -29,15 +31,19 @@ pub struct Caller {
     pub idempotency_key: Option<String>,
     /// The last event of the stream that the caller has seen; the stream goes on after it.
     pub resume_after: Option<Seq>,
+    /// Whether the caller gives its tasks their names itself, as clients of v0.1 do: a task is then found under the name
+    /// that this caller gave it, whatever its id, and is shown under that name.
+    pub names_tasks: bool,
 }
 
 /// A W3C trace context, as it came in.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TraceContext {
     /// The `traceparent` header.
     pub parent: String,
     /// The `tracestate` header; empty when there was none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub state: String,
 }
 
@@ -109,6 +115,13 @@ impl Caller {
         self
     }
 
+    /// Says that the caller gives its tasks their names itself.
+    #[must_use]
+    pub fn naming_tasks(mut self) -> Self {
+        self.names_tasks = true;
+        self
+    }
+
     /// Whether an extension is active for this call.
     #[must_use]
     pub fn has_extension(&self, uri: &str) -> bool {
@@ -120,5 +133,55 @@ impl TraceContext {
     /// A trace context from its two headers.
     pub fn new(parent: impl Into<String>, state: impl Into<String>) -> Self {
         Self { parent: parent.into(), state: state.into() }
+    }
+
+    /// The context of what follows from this one, as a span of this number. `None` when it is no trace context of W3C.
+    ///
+    /// ```
+    /// use chancery_core::TraceContext;
+    /// let came = TraceContext::new("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "");
+    /// let goes = came.continued(0xb7ad_6b71_6920_3331);
+    /// assert_eq!(goes.unwrap().parent, "00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01");
+    /// ```
+    #[must_use]
+    pub fn continued(&self, span: u64) -> Option<Self> {
+        let mut fields = self.parent.split('-');
+        let mut field = |length: usize| fields.next().filter(|field| field.len() == length && field.bytes().all(is_lower_hex));
+        let (version, trace, parent, flags) = (field(2)?, field(32)?, field(16)?, field(2)?);
+        let known = version != "ff" && (version != "00" || fields.next().is_none());
+        let meant = |id: &str| id.bytes().any(|digit| digit != b'0');
+        (known && meant(trace) && meant(parent) && span != 0)
+            .then(|| Self { parent: format!("00-{trace}-{span:016x}-{flags}"), state: self.state.clone() })
+    }
+}
+
+fn is_lower_hex(byte: u8) -> bool {
+    byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_trace_context_is_continued() {
+        const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+        let goes = |parent: String| TraceContext::new(parent, "a=1").continued(0x33);
+        let next = TraceContext::new(format!("00-{TRACE}-0000000000000033-01"), "a=1");
+        assert_eq!(goes(format!("00-{TRACE}-00f067aa0ba902b7-01")), Some(next.clone()));
+        assert_eq!(goes(format!("01-{TRACE}-00f067aa0ba902b7-01-what-comes-later")), Some(next));
+        for wrong in [
+            String::new(),
+            TRACE.to_owned(),
+            format!("00-{TRACE}-00f067aa0ba902b7"),
+            format!("00-{TRACE}-00f067aa0ba902b7-01-more"),
+            format!("ff-{TRACE}-00f067aa0ba902b7-01"),
+            format!("00-{}-00f067aa0ba902b7-01", TRACE.to_uppercase()),
+            format!("00-{}-00f067aa0ba902b7-01", "0".repeat(32)),
+            format!("00-{TRACE}-0000000000000000-01"),
+            format!("00-{TRACE}-00f067aa0ba902b7-01\r\nx: y"),
+        ] {
+            assert_eq!(goes(wrong.clone()), None, "{wrong}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    caller::TraceContext,
     id::{PushConfigId, TaskId},
     json::{self, Object},
     origin::Origin,
@@ -66,6 +67,13 @@ pub struct PushRecord {
     /// Free members of a v0.1 authentication object.
     #[serde(skip_serializing_if = "Object::is_empty")]
     pub extra: Object,
+    /// The name that whoever registered the config gave to the task, if it was they who gave it one: notifications go
+    /// out under it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_name: Option<TaskId>,
+    /// The trace of the request that registered the config: notifications belong to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceContext>,
 }
 
 impl PushConfig {

@@ -92,6 +92,7 @@ pub(crate) struct Options {
     pub(crate) task_after: Duration,
     pub(crate) turn_timeout: Option<Duration>,
     pub(crate) retention: Option<Duration>,
+    pub(crate) reopen: bool,
 }
 
 impl Default for Options {
@@ -103,6 +104,7 @@ impl Default for Options {
             task_after: Duration::from_millis(500),
             turn_timeout: None,
             retention: Some(Duration::from_secs(30 * 24 * 3_600)),
+            reopen: true,
         }
     }
 }
@@ -337,6 +339,14 @@ impl Builder {
     #[must_use]
     pub fn retention(mut self, age: Option<Duration>) -> Self {
         self.options.retention = age;
+        self
+    }
+
+    /// Whether callers who name their tasks themselves, as those of v0.1 do, may send a message to a finished task: a
+    /// new task then follows it under the same name. They may when not said; everybody else may not.
+    #[must_use]
+    pub fn reopen(mut self, reopen: bool) -> Self {
+        self.options.reopen = reopen;
         self
     }
 

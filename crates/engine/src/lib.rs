@@ -11,6 +11,7 @@ mod journal;
 mod keys;
 mod live;
 mod log;
+mod names;
 mod pack;
 pub mod push;
 mod recover;

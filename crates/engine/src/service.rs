@@ -22,7 +22,7 @@ use crate::{
     finished::Text,
     keys::Keyed,
     live::{Live, Reader, Woken},
-    log, push,
+    log, names, push,
     store::{self, Filter, KeyAnswer, KeyRecord, Places, Scope},
 };
 
@@ -38,28 +38,45 @@ impl Operations for Engine {
     async fn send_message(&self, caller: &Caller, request: SendMessage) -> Result<SendReply> {
         let history = request.configuration.history_length;
         let wait = if request.configuration.return_immediately { Wait::Taken } else { Wait::Done };
-        match self.send(caller, request, wait).await? {
-            Sent::Message(message) => Ok(SendReply::Message(message)),
-            Sent::Task { live, .. } => Ok(SendReply::from(trimmed(live.into_task(), history))),
+        let Some(name) = given_name(&request) else {
+            return match self.send(caller, request, wait).await? {
+                Sent::Message(message) => Ok(SendReply::Message(message)),
+                Sent::Task { live, .. } => Ok(SendReply::from(trimmed(live.into_task(), history))),
+            };
+        };
+        match self.send(caller, request, wait).await.map_err(|error| names::error(error, &name))? {
+            Sent::Message(mut message) => {
+                message.task_id = Some(name);
+                Ok(SendReply::Message(message))
+            }
+            Sent::Task { live, .. } => {
+                self.presented(&self.inner.scope(caller), live.into_task(), &name, history).await.map(SendReply::from)
+            }
         }
     }
 
     async fn stream_message(&self, caller: &Caller, request: SendMessage) -> Result<EventStream> {
         self.demand(self.inner.setup().card.capabilities.streaming, ErrorKind::UnsupportedOperation, "This agent does not stream")?;
         let history = request.configuration.history_length;
-        match self.send_streaming(caller, request).await? {
-            Sent::Message(message) => Ok(once(Event::Message(message))),
+        let name = given_name(&request);
+        let sent = self.send_streaming(caller, request).await;
+        let events = match sent.map_err(|error| name.iter().fold(error, names::error))? {
+            Sent::Message(message) => once(Event::Message(message)),
             Sent::Task { live, seq, .. } => match caller.resume_after {
-                Some(after) => Ok(feed::from(&live, after, history)),
-                None => Ok(feed::since(&live, seq, history)),
+                Some(after) => feed::from(&live, after, history),
+                None => feed::since(&live, seq, history),
             },
-        }
+        };
+        Ok(name.into_iter().fold(events, names::stream))
     }
 
     async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<Task> {
         self.demand_extensions(caller)?;
-        let task = self.look(&self.inner.scope(caller), &request.id).await?;
-        Ok(trimmed(task, request.history_length))
+        let scope = self.inner.scope(caller);
+        if caller.names_tasks {
+            return self.look_by_name(&scope, &request.id, request.history_length).await;
+        }
+        Ok(trimmed(self.look(&scope, &request.id).await?, request.history_length))
     }
 
     async fn list_tasks(&self, caller: &Caller, request: ListTasks) -> Result<TaskPage> {
@@ -98,61 +115,57 @@ impl Operations for Engine {
 
     async fn cancel_task(&self, caller: &Caller, request: CancelTask) -> Result<Task> {
         self.demand_extensions(caller)?;
-        let live = self.inner.find(&self.inner.scope(caller), &request.id).await?;
+        let live = self.meant(caller, &self.inner.scope(caller), &request.id).await?;
         if live.read(|task| task.status.state.is_terminal()) {
             return Err(Error::from(ErrorKind::TaskNotCancelable).with("taskId", request.id.as_str()));
         }
         let (answer, done) = oneshot::channel();
         self.inner.command(&live, Command::Cancel(answer))?;
-        done.await.map_err(|_| gone())??;
-        Ok(live.snapshot().1)
+        done.await.map_err(|_| gone())?.map_err(|error| names::error(error, &request.id))?;
+        let mut task = live.snapshot().1;
+        task.id = request.id;
+        Ok(task)
     }
 
     async fn subscribe(&self, caller: &Caller, request: Subscribe) -> Result<EventStream> {
         self.demand(self.inner.setup().card.capabilities.streaming, ErrorKind::UnsupportedOperation, "This agent does not stream")?;
         self.demand_extensions(caller)?;
-        let live = self.inner.find(&self.inner.scope(caller), &request.id).await?;
+        let live = self.meant(caller, &self.inner.scope(caller), &request.id).await?;
+        let shown = |events| if caller.names_tasks { names::stream(events, request.id.clone()) } else { events };
         // A cursor gets the rest of the log, finished or not: that is what makes a cut stream whole.
         if let Some(after) = caller.resume_after {
-            return Ok(feed::from(&live, after, None));
+            return Ok(shown(feed::from(&live, after, None)));
         }
         if live.read(|task| task.status.state.is_terminal()) {
             let error = Error::new(ErrorKind::UnsupportedOperation, "The task is finished and has no more events");
             return Err(error.with("taskId", request.id.as_str()));
         }
-        Ok(feed::with_snapshot(&live))
+        Ok(shown(feed::with_snapshot(&live)))
     }
 
-    async fn create_push_config(&self, caller: &Caller, config: PushConfig) -> Result<PushConfig> {
+    async fn create_push_config(&self, caller: &Caller, mut config: PushConfig) -> Result<PushConfig> {
         self.demand_push(caller)?;
         let scope = self.inner.scope(caller);
-        let config = push::filled(config.clone(), &config.task_id);
-        let configs = self.configs(&scope, &config.task_id).await?;
-        if configs.len() >= CONFIGS_PER_TASK && !configs.iter().any(|known| known.id == config.id) {
-            return Err(Error::invalid_param("taskId", format!("the task has {CONFIGS_PER_TASK} push configs already; delete one first")));
-        }
-        let stored = self.inner.store.put_config(&scope, &config.task_id, &config.id, push::write(&config)).await.map_err(unavailable)?;
-        if !stored {
-            return Err(Error::task_not_found(config.task_id.as_str()));
-        }
-        if let Some(live) = self.inner.live(&scope, &config.task_id) {
-            // Without a driver nothing happens to the task; the next driver reads the configs itself.
-            let (taken, watched) = oneshot::channel();
-            if live.command(Command::Watch(config.id.clone(), taken)).is_none() {
-                // A driver that ends before it answers has nothing more to tell anybody.
-                drop(watched.await);
-            }
-        }
+        let said = config.task_id.clone();
+        config.record.task_name = caller.names_tasks.then(|| said.clone());
+        config.record.trace.clone_from(&caller.trace);
+        let task = self.meant_id(caller, &scope, &said).await?;
+        let mut config = self.put_config(&scope, push::filled(config, &task)).await?;
+        config.task_id = said;
         Ok(config)
     }
 
     async fn get_push_config(&self, caller: &Caller, request: GetPushConfig) -> Result<PushConfig> {
         self.demand_push(caller)?;
-        let configs = self.configs(&self.inner.scope(caller), &request.task_id).await?;
+        let scope = self.inner.scope(caller);
+        let task = self.meant_id(caller, &scope, &request.task_id).await?;
+        let configs = self.configs(&scope, &task).await?;
         let wanted = request.id.as_ref().map_or_else(|| request.task_id.as_str(), |id| id.as_str());
         let found = configs.iter().find(|config| config.id == wanted);
         let any = request.id.is_none().then(|| configs.first()).flatten();
-        found.or(any).cloned().ok_or_else(|| Error::task_not_found(request.task_id.as_str()))
+        let mut config = found.or(any).cloned().ok_or_else(|| Error::task_not_found(request.task_id.as_str()))?;
+        config.task_id = request.task_id;
+        Ok(config)
     }
 
     async fn list_push_configs(&self, caller: &Caller, request: ListPushConfigs) -> Result<PushConfigPage> {
@@ -163,11 +176,12 @@ impl Operations for Engine {
     async fn delete_push_config(&self, caller: &Caller, request: DeletePushConfig) -> Result<()> {
         self.demand_push(caller)?;
         let scope = self.inner.scope(caller);
-        if let Some(live) = self.inner.live(&scope, &request.task_id) {
-            // As above: without a driver there is nobody to tell.
+        let task = self.meant_id(caller, &scope, &request.task_id).await?;
+        if let Some(live) = self.inner.live(&scope, &task) {
+            // Without a driver there is nobody to tell.
             drop(live.command(Command::Unwatch(request.id.clone())));
         }
-        let known = self.inner.store.delete_config(&scope, &request.task_id, &request.id).await.map_err(unavailable)?;
+        let known = self.inner.store.delete_config(&scope, &task, &request.id).await.map_err(unavailable)?;
         known.then_some(()).ok_or_else(|| Error::task_not_found(request.task_id.as_str()))
     }
 
@@ -194,9 +208,35 @@ enum Sent {
     },
 }
 
+/// The name of the task, if it is the caller who gives it one.
+fn given_name(request: &SendMessage) -> Option<TaskId> {
+    if request.create_missing { request.message.task_id.clone() } else { None }
+}
+
 impl Engine {
+    /// Registers a webhook of a task, and tells whoever works on the task.
+    async fn put_config(&self, scope: &Scope, config: PushConfig) -> Result<PushConfig> {
+        let configs = self.configs(scope, &config.task_id).await?;
+        if configs.len() >= CONFIGS_PER_TASK && !configs.iter().any(|known| known.id == config.id) {
+            return Err(Error::invalid_param("taskId", format!("the task has {CONFIGS_PER_TASK} push configs already; delete one first")));
+        }
+        let stored = self.inner.store.put_config(scope, &config.task_id, &config.id, push::write(&config)).await.map_err(unavailable)?;
+        if !stored {
+            return Err(Error::task_not_found(config.task_id.as_str()));
+        }
+        if let Some(live) = self.inner.live(scope, &config.task_id) {
+            // Without a driver nothing happens to the task; the next driver reads the configs itself.
+            let (taken, watched) = oneshot::channel();
+            if live.command(Command::Watch(config.id.clone(), taken)).is_none() {
+                // A driver that ends before it answers has nothing more to tell anybody.
+                drop(watched.await);
+            }
+        }
+        Ok(config)
+    }
+
     /// A task as it stands.
-    async fn look(&self, scope: &Scope, id: &TaskId) -> Result<Task> {
+    pub(crate) async fn look(&self, scope: &Scope, id: &TaskId) -> Result<Task> {
         // A task that is only watched here may be worked on elsewhere; the store knows.
         // So does it when the first commit of a task is about to be heard of.
         let live = self.inner.live(scope, id).filter(|live| live.has_driver());
@@ -269,8 +309,9 @@ impl Engine {
         self.demand_extensions(caller)?;
         request.validate()?;
         self.demand_media_types(&request.message)?;
-        if request.configuration.push_config.is_some() {
+        if let Some(config) = &mut request.configuration.push_config {
             self.demand_push(caller)?;
+            config.record.trace.clone_from(&caller.trace);
         }
         let scope = self.inner.scope(caller);
         let key = match &caller.idempotency_key {
@@ -288,10 +329,8 @@ impl Engine {
         };
         let digest = key.as_ref().map(|key| key.record.digest);
         let existing = match &request.message.task_id {
-            Some(id) => match self.inner.find(&scope, id).await {
-                Err(error) if error.kind() == ErrorKind::TaskNotFound && request.create_missing => None,
-                found => Some(found?),
-            },
+            Some(_) if request.create_missing => self.place(&scope, &mut request).await?,
+            Some(id) => Some(self.inner.find(&scope, id).await?),
             None => None,
         };
         let (answer, answered) = oneshot::channel();
@@ -302,8 +341,7 @@ impl Engine {
                 }
                 self.same_context(&live, request.create_missing, &mut request.message)?;
                 if let Some(config) = request.configuration.push_config.take() {
-                    let config = push::filled(*config, &live.id);
-                    self.create_push_config(caller, config).await?;
+                    self.put_config(&scope, push::filled(*config, &live.id)).await?;
                 }
                 let reader = (wait == Wait::Begun).then(|| live.reader());
                 let ask = Ask { send: request, caller: caller.clone(), key, wait, answer };
@@ -315,11 +353,15 @@ impl Engine {
                 self.inner.demand_open()?;
                 let id = request.message.task_id.take().unwrap_or_else(TaskId::generate);
                 request.message.context_id.get_or_insert_with(ContextId::generate);
+                let mut live = self.inner.keep(Live::new(&self.inner, scope.clone(), id));
+                if request.create_missing && live.scope != scope {
+                    // Somebody else gives a task the same name at this very moment.
+                    live = self.inner.keep(Live::new(&self.inner, scope.clone(), names::alias(&scope, &live.id)));
+                }
                 let key = key.map(|mut key| {
-                    key.record.answer = KeyAnswer::Task(id.clone());
+                    key.record.answer = KeyAnswer::Task(live.id.clone());
                     key
                 });
-                let live = self.inner.keep(Live::new(&self.inner, scope.clone(), id));
                 let reader = (wait == Wait::Begun).then(|| live.reader());
                 let ask = Box::new(Ask { send: request, caller: caller.clone(), key, wait, answer });
                 let answer = if live.claim() {
@@ -388,7 +430,7 @@ impl Engine {
         }
     }
 
-    async fn configs(&self, scope: &Scope, task: &TaskId) -> Result<Vec<PushConfig>> {
+    pub(crate) async fn configs(&self, scope: &Scope, task: &TaskId) -> Result<Vec<PushConfig>> {
         let configs = self.inner.store.configs(scope, task).await.map_err(unavailable)?;
         configs.ok_or_else(|| Error::task_not_found(task.as_str()))?.iter().map(|(_, bytes)| shown(bytes)).collect()
     }

@@ -10,8 +10,8 @@ use http::{HeaderMap, HeaderName};
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// The last event that the caller has seen.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
-const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
+pub(crate) const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
+pub(crate) const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
 /// Bytes of an idempotency key.
 const KEY_BYTES: usize = 256;
 
@@ -19,6 +19,7 @@ const KEY_BYTES: usize = 256;
 /// for, those are active that the agent knows.
 pub(crate) fn caller(who: &Caller, headers: &HeaderMap, version: Version, known: &[String]) -> Result<Caller> {
     let mut caller = who.clone();
+    caller.names_tasks |= version == Version::V0_1;
     if !known.is_empty() {
         caller.extensions = chancery_wire::headers::requested_extensions(version, texts(headers));
         caller.extensions.retain(|uri| known.contains(uri));

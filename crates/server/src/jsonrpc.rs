@@ -97,7 +97,8 @@ async fn single(visit: &Visit<'_>, call: &Call<'_>, in_batch: bool) -> Response<
     };
     // A task may be shown in the version it was made in, which only the task itself knows.
     let json_will_do = version == Version::V1_0 && spoken != Spoken::OfTask;
-    let done = visit.run(version, Binding::JsonRpc, request, json_will_do).await;
+    let naming = (spoken == Spoken::OfTask).then(|| Box::new(visit.naming_tasks()));
+    let done = naming.as_deref().unwrap_or(visit).run(version, Binding::JsonRpc, request, json_will_do).await;
     let mut response = match done.answer {
         Ok(Reached::Json(text)) => json(StatusCode::OK, jsonrpc::result(&id, &text)),
         Ok(Reached::Reply(reply)) => success(version, spoken, &id, &reply),
@@ -134,7 +135,7 @@ async fn read(visit: &Visit<'_>, call: &Call<'_>, said: Option<&str>, in_batch: 
     let version = match (&request, spoken) {
         // A stream has its version from its first event on; other answers show it themselves.
         (Request::Subscribe(subscribe), Spoken::OfTask) => {
-            let mut caller = visit.who.clone();
+            let mut caller = visit.who.clone().naming_tasks();
             caller.tenant.clone_from(&subscribe.tenant);
             let mut get = GetTask::new(subscribe.id.clone());
             get.history_length = Some(0);

@@ -84,6 +84,12 @@ impl<'a> Visit<'a> {
         Ok(Self { doors, agent, head, peer, who, deadline: None })
     }
 
+    /// The same visit, of a caller who may have named the task itself: only the task knows in which version it was made.
+    pub(crate) fn naming_tasks(&self) -> Self {
+        let Self { doors, agent, head, peer, who, deadline } = self;
+        Self { doors, agent, head, peer: *peer, who: who.clone().naming_tasks(), deadline: *deadline }
+    }
+
     /// The version that the request names, in its header or else in its query.
     pub(crate) fn version(&self) -> Option<Cow<'_, str>> {
         version_of(self.head)

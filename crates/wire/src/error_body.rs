@@ -44,7 +44,7 @@ impl Dialect {
             #[serde(default)]
             data: Option<Value>,
         }
-        let Ok(body) = serde_json::from_slice::<Body>(json) else {
+        let Ok(body) = json::parse::<Body>(json) else {
             return Error::new(ErrorKind::InvalidAgentResponse, "the peer's error is not a JSON-RPC error");
         };
         let kind = errors::kind_of_rpc_code(i32::try_from(body.code).unwrap_or(-32603), self.version());

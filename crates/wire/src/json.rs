@@ -6,6 +6,8 @@ use chancery_core::{Error, ErrorKind, Object, Result, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser::SerializeMap};
 use serde_json::Value;
 
+use crate::object::Objects;
+
 /// Reads JSON text into a type.
 ///
 /// The plain parser runs first. Only when it fails does a second, slower run find out where.
@@ -14,7 +16,15 @@ use serde_json::Value;
 /// [`ErrorKind::InvalidParams`] naming the member when the text is JSON of the wrong shape,
 /// [`ErrorKind::Parse`] when it is not JSON.
 pub(crate) fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T> {
-    serde_json::from_slice(json).map_err(|error| explain::<T>(json, error))
+    parse(json).map_err(|error| explain::<T>(json, error))
+}
+
+/// Reads JSON text into a type, with the parser's own error. Arrays are not taken for objects.
+pub(crate) fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> serde_json::Result<T> {
+    let mut parser = serde_json::Deserializer::from_slice(json);
+    let value = T::deserialize(Objects(&mut parser))?;
+    parser.end()?;
+    Ok(value)
 }
 
 #[cold]
@@ -24,7 +34,7 @@ fn explain<'a, T: Deserialize<'a>>(json: &'a [u8], error: serde_json::Error) -> 
     if std::str::from_utf8(json).is_err() || serde_json::from_slice::<de::IgnoredAny>(json).is_err() {
         return Error::from(ErrorKind::Parse).caused_by(error);
     }
-    match serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_slice(json)) {
+    match serde_path_to_error::deserialize::<_, T>(Objects(&mut serde_json::Deserializer::from_slice(json))) {
         Err(error) => {
             let path = error.path().to_string();
             Error::invalid_param(if path == "." { "params".to_owned() } else { path }, reason(error.inner()))

@@ -6,6 +6,8 @@ use chancery_core::{Error, ErrorKind, Result};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::json;
+
 /// The id of a call, kept as the JSON text it came in, so that it goes back with the same type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Id(String);
@@ -106,8 +108,7 @@ impl<'a> Call<'a> {
     /// [`ErrorKind::Parse`] when it is not JSON, [`ErrorKind::InvalidRequest`] when it is not one
     /// JSON-RPC 2.0 call. Batches are no part of A2A.
     pub fn parse(body: &'a [u8]) -> Result<Self, Refused> {
-        let members: Members<'a> =
-            serde_json::from_slice(body).map_err(|error| Refused { id: Id::null(), error: envelope_error(error) })?;
+        let members: Members<'a> = json::parse(body).map_err(|error| Refused { id: Id::null(), error: envelope_error(error) })?;
         let refused = |id: Option<&Id>, what: &str| Refused {
             id: id.cloned().unwrap_or_else(Id::null),
             error: Error::new(ErrorKind::InvalidRequest, ErrorKind::InvalidRequest.default_message()).violation("request", what),
@@ -166,7 +167,7 @@ impl<'a> Response<'a> {
     /// # Errors
     /// [`ErrorKind::InvalidAgentResponse`] when it is no JSON-RPC response.
     pub fn parse(body: &'a [u8]) -> Result<Self> {
-        let members: Outcome<'a> = serde_json::from_slice(body)
+        let members: Outcome<'a> = json::parse(body)
             .map_err(|error| Error::new(ErrorKind::InvalidAgentResponse, "the answer is not a JSON-RPC response").caused_by(error))?;
         let outcome = match (members.error.filter(|raw| raw.get() != "null"), members.result) {
             (Some(error), _) => Err(error.get().as_bytes()),

@@ -34,6 +34,7 @@ mod json;
 pub mod jsonrpc;
 mod legacy;
 pub mod methods;
+mod object;
 mod pb_json;
 pub mod pick;
 pub mod proto;

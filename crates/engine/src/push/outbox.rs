@@ -16,7 +16,7 @@ use crate::{
     clock,
     driver::Command,
     engine::Inner,
-    log, state,
+    log, names, state,
     store::{self, Due, Settled},
 };
 
@@ -192,7 +192,11 @@ impl Outbox {
         let Some(configs) = self.engine.store.configs(&due.scope, &due.task).await? else { return Ok(None) };
         let Some((_, config)) = configs.iter().find(|(id, _)| *id == due.delivery.config) else { return Ok(None) };
         let config = super::read(config)?;
-        let Some((event, task)) = self.fold(due).await? else { return Ok(None) };
+        let Some((mut event, mut task)) = self.fold(due).await? else { return Ok(None) };
+        if let Some(name) = &config.record.task_name {
+            names::rename(&mut event, name);
+            task.id = name.clone();
+        }
         let id = format!("{}.{}.{}", due.task, due.delivery.seq, due.delivery.config);
         Ok(Some(Notification { id, config, event, task, attempt: due.attempts.saturating_add(1) }))
     }

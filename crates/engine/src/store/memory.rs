@@ -29,6 +29,8 @@ struct Inner {
     held: HashSet<TaskId>,
     scopes: HashMap<Scope, Index>,
     keys: HashMap<(Scope, String), KeyRecord>,
+    /// Tasks that go by other names, and since when.
+    aliases: HashMap<(Scope, TaskId), (TaskId, Timestamp)>,
     deliveries: BTreeMap<u64, Waiting>,
     last_delivery: u64,
 }
@@ -155,7 +157,7 @@ impl Inner {
     }
 
     fn commit(&mut self, scope: &Scope, commit: &Commit) -> Result<()> {
-        let Self { tasks, held, scopes, keys, deliveries, last_delivery } = self;
+        let Self { tasks, held, scopes, keys, deliveries, last_delivery, .. } = self;
         let Commit { head, expected, row, snapshot, lease, deliveries: new_deliveries, configs, key } = commit;
         let (hash, slot) = tasks.entry(head.id.as_str());
         let current = match &slot {
@@ -422,6 +424,19 @@ impl Store for Memory {
         Ok(true)
     }
 
+    async fn taken(&self, id: &TaskId) -> Result<bool> {
+        Ok(self.lock().tasks.get(id.as_str()).is_some())
+    }
+
+    async fn alias(&self, scope: &Scope, name: &TaskId) -> Result<Option<TaskId>> {
+        Ok(self.lock().aliases.get(&(scope.clone(), name.clone())).map(|(task, _)| task.clone()))
+    }
+
+    async fn put_alias(&self, scope: &Scope, name: &TaskId, task: &TaskId, now: Timestamp) -> Result<()> {
+        self.lock().aliases.insert((scope.clone(), name.clone()), (task.clone(), now));
+        Ok(())
+    }
+
     async fn renew(&self, holder: &str, until: Timestamp) -> Result<()> {
         let Inner { tasks, held, .. } = &mut *self.lock();
         for id in held.iter() {
@@ -510,6 +525,8 @@ impl Store for Memory {
             }
             inner.deliveries.retain(|_, waiting| waiting.task != *id);
         }
+        let Inner { aliases, tasks, .. } = &mut *inner;
+        aliases.retain(|(scope, _), (task, at)| *at >= before || *scope.agent != *agent || tasks.get(task.as_str()).is_some());
         Ok(old.len())
     }
 }

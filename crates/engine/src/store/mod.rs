@@ -358,6 +358,16 @@ pub trait Store: Send + Sync + 'static {
     /// Forgets a webhook and what is still to be sent to it. `false` when there is no such task.
     async fn delete_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool>;
 
+    /// Whether anybody at all has a task of this id.
+    async fn taken(&self, id: &TaskId) -> Result<bool>;
+
+    /// The task that a name of this scope stands for, if that was noted.
+    async fn alias(&self, scope: &Scope, name: &TaskId) -> Result<Option<TaskId>>;
+
+    /// Notes which task a name of this scope stands for, in place of what was noted before. It may be forgotten when
+    /// there is no such task and `now` is older than what is purged.
+    async fn put_alias(&self, scope: &Scope, name: &TaskId, task: &TaskId, now: Timestamp) -> Result<()>;
+
     /// Says that a process is alive: all its leases hold until then.
     async fn renew(&self, holder: &str, until: Timestamp) -> Result<()>;
 
@@ -382,7 +392,7 @@ pub trait Store: Send + Sync + 'static {
     /// Makes dead deliveries of a task due again, and says how many there were.
     async fn revive(&self, scope: &Scope, task: &TaskId, now: Timestamp) -> Result<usize>;
 
-    /// Deletes finished tasks of an agent with a status older than `before`, and keys of it that ran out; at most
-    /// `limit` tasks, whichever. Says how many tasks went.
+    /// Deletes finished tasks of an agent with a status older than `before`, keys of it that ran out, and names noted
+    /// before `before` of tasks that are gone; at most `limit` tasks, whichever. Says how many tasks went.
     async fn purge(&self, agent: &str, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize>;
 }

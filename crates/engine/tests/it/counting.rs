@@ -83,6 +83,18 @@ impl Store for Counting {
         self.inner.delete_config(scope, task, id).await
     }
 
+    async fn taken(&self, id: &TaskId) -> Result<bool> {
+        self.inner.taken(id).await
+    }
+
+    async fn alias(&self, scope: &Scope, name: &TaskId) -> Result<Option<TaskId>> {
+        self.inner.alias(scope, name).await
+    }
+
+    async fn put_alias(&self, scope: &Scope, name: &TaskId, task: &TaskId, now: Timestamp) -> Result<()> {
+        self.inner.put_alias(scope, name, task, now).await
+    }
+
     async fn renew(&self, holder: &str, until: Timestamp) -> Result<()> {
         self.inner.renew(holder, until).await
     }

@@ -16,7 +16,7 @@ use chancery_engine::{
     store::{Memory, Store},
 };
 
-use crate::operations::card;
+use crate::{counting::Counting, operations::card};
 
 /// An engine whose agent counts its turns: one that asks, works, replies or waits for more.
 fn counting(turns: &Arc<AtomicUsize>) -> Builder {
@@ -217,21 +217,31 @@ async fn a_repeated_message_to_a_task_is_heard_once() {
 /// Nothing was stored, so nothing stands in the way.
 #[tokio::test]
 async fn a_request_that_failed_before_its_commit_may_be_sent_again() {
-    let (clock, turns) = (clock(), Arc::default());
-    let store: Arc<dyn Store> = Arc::new(Memory::new());
-    let engine = counting(&turns).shared_store(store).clock(clock.clone()).retention(Some(Duration::from_secs(60))).by_hand().start();
-    // A caller who names tasks itself, and a name that somebody else has.
+    let (turns, store) = (Arc::default(), Arc::new(Counting::new(Arc::new(Memory::new()))));
+    let engine = counting(&turns).shared_store(store.clone()).clock(clock()).by_hand().start();
+    let request = || SendMessage::new(Message::user("work hard").id("m"));
+    store.set_away(true);
+    assert_eq!(engine.send_message(&keyed("k"), request()).await.unwrap_err().kind(), ErrorKind::Unavailable);
+    store.set_away(false);
+    let made = task(engine.send_message(&keyed("k"), request()).await.unwrap());
+    assert_eq!(task(engine.send_message(&keyed("k"), request()).await.unwrap()), made);
+}
+
+/// CONV-TASK-005, CONV-TASK-006: a repetition is known by its key, although by then the name stands for a finished task.
+#[tokio::test]
+async fn a_repetition_under_a_name_gives_the_same_task() {
+    let turns = Arc::default();
+    let engine = counting(&turns).shared_store(Arc::new(Memory::new())).clock(clock()).by_hand().start();
     let named = || {
         let mut request = SendMessage::new(Message::user("work hard").id("m").to_task("t-1"));
         request.create_missing = true;
         request
     };
     task(engine.send_message(&Caller::new("eve"), named()).await.unwrap());
-    assert!(engine.send_message(&keyed("k"), named()).await.is_err());
-    let theirs = engine.get_task(&Caller::new("ada"), GetTask::new("t-1")).await;
-    assert_eq!(theirs.unwrap_err().kind(), ErrorKind::TaskNotFound);
-    clock.advance(Duration::from_secs(61));
-    engine.look_after().await.unwrap();
     let made = task(engine.send_message(&keyed("k"), named()).await.unwrap());
+    assert_eq!(made.id, "t-1");
     assert_eq!(task(engine.send_message(&keyed("k"), named()).await.unwrap()), made);
+    let unaware = engine.get_task(&Caller::new("ada"), GetTask::new("t-1")).await;
+    assert_eq!(unaware.unwrap_err().kind(), ErrorKind::TaskNotFound);
+    assert_eq!(turns.load(Ordering::SeqCst), 2);
 }

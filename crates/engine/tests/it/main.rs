@@ -24,6 +24,7 @@ mod model;
 mod operations;
 mod push;
 mod recovery;
+mod reopen;
 mod retention;
 #[cfg(feature = "sqlite")]
 mod sqlite;

@@ -240,10 +240,37 @@ async fn a_newer_schema_is_refused_and_left_alone() {
     let set = |version: i64| rusqlite::Connection::open(&file).unwrap().pragma_update(None, "user_version", version).unwrap();
     set(99);
     let bytes = std::fs::read(&file).unwrap();
-    refused(&file, "the schema has version 99, this program knows versions up to 1").await;
+    refused(&file, "the schema has version 99, this program knows versions up to 2").await;
     assert!(std::fs::read(&file).unwrap() == bytes);
-    set(1);
+    set(2);
     drop(Sqlite::open(&file).await.unwrap());
+}
+
+/// Guarantee G23: a file of an earlier release is brought up to date, with what is in it.
+#[tokio::test]
+async fn a_file_of_the_first_schema_is_brought_up_to_date() {
+    let folder = Folder::new();
+    let file = folder.file("tasks.db");
+    let old = rusqlite::Connection::open(&file).unwrap();
+    old.execute_batch(include_str!("../../src/store/sqlite/migrations/1.sql")).unwrap();
+    old.execute_batch(
+        "PRAGMA application_id = 1128812099; PRAGMA user_version = 1;
+         INSERT INTO scope VALUES (1, '', 'clerk', 'ada');
+         INSERT INTO task VALUES (1, 't', 1, 'c', 2, 0, 1);
+         INSERT INTO log VALUES (16777217, 1, x'00');
+         INSERT INTO lease VALUES (1, 'somebody', 9000000000000000000, 1);
+         INSERT INTO push_config VALUES (1, 'hook', x'00');
+         INSERT INTO outbox VALUES (1, 1, 'hook', 1, 0, 0, 0);",
+    )
+    .unwrap();
+    drop(old);
+    let store = Sqlite::open(&file).await.unwrap();
+    let scope = Scope::new("clerk", "ada");
+    assert_eq!(store.task(&scope, &"t".into()).await.unwrap().unwrap().lease.unwrap().holder, "somebody".into());
+    store.put_alias(&scope, &"n".into(), &"t".into(), Timestamp::MIN).await.unwrap();
+    assert_eq!(store.alias(&scope, &"n".into()).await.unwrap(), Some("t".into()));
+    let late = Timestamp::from_unix_millis(1_772_442_907_000).unwrap();
+    assert_eq!(store.due("clerk", late, late, 10).await.unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use chancery_engine::push::Notification;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::{Failure, Key};
+use crate::call::{TRACE_PARENT, TRACE_STATE};
 
 /// Headers that say how and where a request travels, which no client may set. Ours begin with `webhook-`.
 const RESERVED: [&str; 11] = [
@@ -41,7 +42,23 @@ pub(super) fn headers(notification: &Notification, body: &[u8], key: &Key, now: 
     {
         headers.insert(name, HeaderValue::from_str(&value).map_err(|_| Failure::Header(name.to_owned()))?);
     }
+    trace(notification, &mut headers);
     Ok(headers)
+}
+
+/// Adds the trace of the request that asked for notifications: each attempt is a span of it.
+fn trace(notification: &Notification, headers: &mut HeaderMap) {
+    let attempt = format!("{}.{}", notification.id, notification.attempt);
+    let Some(span) = digest(&SHA256, attempt.as_bytes()).as_ref().first_chunk().map(|bytes| u64::from_be_bytes(*bytes)) else { return };
+    let Some(trace) = notification.config.record.trace.as_ref().and_then(|trace| trace.continued(span)) else { return };
+    for (name, value) in [(TRACE_PARENT, trace.parent), (TRACE_STATE, trace.state)] {
+        // What a client asked for is sent as it asked; a state that is no header was none when it came.
+        if let Ok(value) = HeaderValue::from_str(&value)
+            && !value.is_empty()
+        {
+            headers.entry(name).or_insert(value);
+        }
+    }
 }
 
 /// Adds what the client asked for. A line break in a value would begin a header of the client's making, so

@@ -3,6 +3,7 @@
 mod flood;
 mod issuer;
 mod jwt;
+mod siege;
 mod silence;
 
 use bytes::Bytes;
@@ -49,14 +50,14 @@ async fn start(auth: Auth) -> Running {
 }
 
 /// An answer over HTTP.
-struct Answer {
-    status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     headers: HeaderMap,
-    body: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error} in {:?}", self.body))
     }
 
@@ -66,7 +67,7 @@ impl Answer {
 }
 
 /// Sends a request over a connection of its own: over HTTP/2 when it is gRPC.
-async fn send(running: &Running, method: &str, target: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answer {
+pub(crate) async fn send(running: &Running, method: &str, target: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answer {
     let grpc = headers.contains(&("content-type", "application/grpc"));
     let target = if grpc { format!("http://{}{target}", running.local_addr()) } else { target.to_owned() };
     let mut request = http::Request::builder().method(method).uri(target);

@@ -13,5 +13,6 @@ mod auth;
 mod grpc;
 mod guard;
 mod malformed;
+mod names;
 mod tls;
 mod webhook;

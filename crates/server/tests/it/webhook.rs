@@ -29,6 +29,7 @@ use chancery_engine::{
     store::{Memory, Sqlite, Store},
 };
 use chancery_server::{
+    Server,
     guard::{Client, Guard, Timeouts},
     webhook::{Key, KeyError, Webhooks},
 };
@@ -305,6 +306,45 @@ async fn the_token_goes_out_in_both_spellings_and_the_credential_by_its_scheme()
     for name in ["authorization", "x-a2a-notification-token", "a2a-notification-token", "traceparent", "cookie", "referer"] {
         assert!(!receiver.seen()[0].headers.contains_key(name), "{name}");
     }
+}
+
+/// The trace of the request that asked for notifications goes on with them, each attempt a span of its own; what is no
+/// trace context does not.
+#[tokio::test]
+async fn notifications_belong_to_the_trace_of_the_request_that_asked_for_them() {
+    const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let receiver = Receiver::start(|number, _| Some(answer(if number == 0 { 500 } else { 200 }, &[]))).await;
+    let card = Card::new("Worker", "Works").skill("work", "Works").push_notifications(true);
+    let pause = Schedule::new([Duration::from_millis(1)]);
+    let server = Server::new(card, worker).store(Memory::new()).guard(open()).schedule(pause);
+    let running = server.bind("127.0.0.1:0").await.unwrap();
+    let ask = async |parent: &str| {
+        let headers = [("content-type", "application/json"), ("a2a-version", "1.0"), ("traceparent", parent), ("tracestate", "a=1")];
+        let body = serde_json::json!({
+            "message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "a chart"}]},
+            "configuration": {"taskPushNotificationConfig": {"id": "hook", "url": receiver.url()}},
+        });
+        let seen = receiver.seen().len();
+        assert_eq!(crate::auth::send(&running, "POST", "/message:send", &headers, body.to_string()).await.status, 200);
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
+        // Four events, and in the first round one that is sent twice.
+        let expected = if seen == 0 { 5 } else { 4 };
+        while receiver.seen().len() < seen + expected {
+            assert!(tokio::time::Instant::now() < deadline, "{:?}", receiver.seen());
+            tokio::task::yield_now().await;
+        }
+        receiver.seen().split_off(seen)
+    };
+    let mut spans = HashSet::from(["00f067aa0ba902b7".to_owned()]);
+    for received in ask(&format!("00-{TRACE}-00f067aa0ba902b7-01")).await {
+        let fields: Vec<_> = received.header("traceparent").split('-').collect();
+        assert_eq!((fields[0], fields[1], fields[3], received.header("tracestate")), ("00", TRACE, "01", "a=1"));
+        assert!(spans.insert(fields[2].to_owned()), "{fields:?}");
+    }
+    for received in ask("not a trace context").await {
+        assert!(!received.headers.contains_key("traceparent") && !received.headers.contains_key("tracestate"));
+    }
+    running.shutdown().await;
 }
 
 /// DIA-003-PUSH-003: a config of the compact dialect may name its header.

@@ -12,7 +12,7 @@ use super::{
     scheme::{ReadScheme, Wins},
     security::{ReadRequirement, Schemes},
 };
-use crate::json;
+use crate::{json, object::Objects};
 
 /// What the compact form leaves unsaid.
 pub(super) const COMPACT_VERSION: &str = "0";
@@ -191,7 +191,7 @@ fn compact(mut card: Card, members: CompactMembers) -> Card {
     card.capabilities.extensions.extend(members.extensions.unwrap_or_default());
     // DIA-003-SIGN-001: a bare hash is no signature.
     let signed = |signature: &Signature| !signature.protected.is_empty() && !signature.signature.is_empty();
-    if let Some(signature) = members.signature.and_then(|value| Signature::deserialize(value).ok()).filter(signed) {
+    if let Some(signature) = members.signature.and_then(|value| Signature::deserialize(Objects(value)).ok()).filter(signed) {
         card.signatures.push(signature);
     }
     let mut schemas = Object::new();

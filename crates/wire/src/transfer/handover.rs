@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 
 use super::{ReadTransfer, camel, of};
+use crate::object::Objects;
 
 /// To whom a task was handed over.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -64,7 +65,7 @@ impl Transfer {
     /// [`ErrorKind::InvalidAgentResponse`] when it speaks of one without saying to whom.
     pub fn of(metadata: &Object) -> Result<Option<Self>> {
         let Some(transfer) = of(metadata) else { return Ok(None) };
-        let read: Self = serde_json::from_value(Value::Object(camel(transfer.clone()))).map_err(unusable)?;
+        let read = Self::deserialize(Objects(Value::Object(camel(transfer.clone())))).map_err(unusable)?;
         if read.agent_endpoint.is_empty() || read.task_id.is_empty() {
             return Err(unusable("agentEndpoint and taskId are required"));
         }

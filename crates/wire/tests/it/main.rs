@@ -11,6 +11,7 @@
 )]
 
 mod aliases;
+mod arrays;
 mod cards;
 mod compact;
 mod coverage;

@@ -171,6 +171,15 @@ impl<'a> Changes<'a> {
         Ok(())
     }
 
+    pub(super) fn put_alias(&mut self, scope: &Scope, name: &TaskId, task: &TaskId, now: Timestamp) -> Result<()> {
+        let owner = self.scope_made(scope)?;
+        self.run(
+            "INSERT OR REPLACE INTO alias (scope, name, task, at) VALUES (?1, ?2, ?3, ?4)",
+            params![owner, name.as_str(), task.as_str(), nanos(now)],
+        )?;
+        Ok(())
+    }
+
     pub(super) fn put_config(&mut self, scope: &Scope, task: &TaskId, id: &PushConfigId, config: &Bytes) -> Result<bool> {
         let Some(task) = self.task_key(scope, task)? else { return Ok(false) };
         self.config(task, id, config)?;
@@ -212,7 +221,7 @@ impl<'a> Changes<'a> {
             taken.push(due(row)?);
         }
         for due in &taken {
-            self.run("UPDATE outbox SET at = ?2 WHERE id = ?1", params![due.id.cast_signed(), nanos(lease)])?;
+            self.run("UPDATE outbox SET taken = at, at = ?2 WHERE id = ?1", params![due.id.cast_signed(), nanos(lease)])?;
         }
         Ok(taken)
     }
@@ -224,10 +233,11 @@ impl<'a> Changes<'a> {
         let Some((task, config)) = line else { return Ok(()) };
         match settled {
             Settled::Delivered => self.run("DELETE FROM outbox WHERE id = ?1", [id])?,
-            Settled::Retry(at) => {
-                self.run("UPDATE outbox SET attempts = attempts + 1, at = ?2, place = min(place, 1) WHERE id = ?1", params![id, nanos(at)])?
-            }
-            Settled::Dead => self.run("UPDATE outbox SET attempts = attempts + 1, place = 2 WHERE id = ?1", [id])?,
+            Settled::Retry(at) => self.run(
+                "UPDATE outbox SET attempts = attempts + 1, at = ?2, taken = NULL, place = min(place, 1) WHERE id = ?1",
+                params![id, nanos(at)],
+            )?,
+            Settled::Dead => self.run("UPDATE outbox SET attempts = attempts + 1, taken = NULL, place = 2 WHERE id = ?1", [id])?,
         };
         self.line_up(task, &config)
     }
@@ -277,6 +287,12 @@ impl<'a> Changes<'a> {
         for (task, scope, from) in &old {
             self.forget(*task, *scope, *from)?;
         }
+        self.run(
+            "DELETE FROM alias WHERE (scope, name) IN (
+                 SELECT alias.scope, name FROM alias JOIN scope ON scope.key = alias.scope
+                 WHERE at < ?1 AND agent = ?3 AND NOT EXISTS (SELECT 1 FROM task WHERE id = alias.task) LIMIT ?2)",
+            params![nanos(before), limit(at_most), agent],
+        )?;
         Ok(old.len())
     }
 

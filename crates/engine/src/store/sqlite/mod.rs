@@ -8,6 +8,7 @@
 //! The file is in WAL mode. By default a write is answered when it would survive a loss of power.
 
 mod change;
+mod lock;
 mod queue;
 mod reader;
 mod schema;
@@ -21,6 +22,7 @@ use async_trait::async_trait;
 use chancery_core::{Bytes, PushConfigId, Seq, TaskId, Timestamp};
 
 use self::{
+    lock::Lock,
     reader::{Page, Readers, Total, View},
     tally::{Tallies, Tally},
     writer::Writer,
@@ -47,6 +49,8 @@ pub struct Sqlite {
     readers: Arc<Readers>,
     writer: Arc<Writer>,
     tallies: Arc<Tallies>,
+    /// Dropped last: while there is anything to close, the file is ours.
+    _lock: Lock,
 }
 
 /// What an answered write survives.
@@ -109,6 +113,9 @@ impl Options {
 impl Sqlite {
     /// Opens a file, and makes it when it is missing.
     ///
+    /// Several processes of one machine may have it open. The first of them ends all leases in it: whoever had them
+    /// did not live to give them back.
+    ///
     /// # Errors
     /// [`Error::Unavailable`] when the file cannot be opened; [`Error::Corrupt`] when it is damaged, of
     /// another program, or of a newer version of this one.
@@ -124,9 +131,15 @@ impl Sqlite {
         let path = path.as_ref().to_owned();
         let open = tokio::task::spawn_blocking(move || {
             let tallies = Arc::<Tallies>::default();
-            let writer = Writer::start(schema::writer(&path, &options)?, tallies.clone())?;
+            let connection = schema::writer(&path, &options)?;
+            let (lock, alone) = Lock::take(&path)?;
+            if alone {
+                schema::release(&connection)?;
+            }
+            let lock = lock.share()?;
+            let writer = Writer::start(connection, tallies.clone())?;
             let readers = Readers::start(&path, options.readers)?;
-            Ok(Self { writer: Arc::new(writer), readers: Arc::new(readers), tallies })
+            Ok(Self { writer: Arc::new(writer), readers: Arc::new(readers), tallies, _lock: lock })
         });
         open.await.map_err(|error| Error::Unavailable(error.into()))?
     }
@@ -233,6 +246,21 @@ impl Store for Sqlite {
     async fn delete_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool> {
         let (scope, task, id) = (scope.clone(), task.clone(), id.clone());
         self.writer.write(move |changes| changes.delete_config(&scope, &task, &id)).await
+    }
+
+    async fn taken(&self, id: &TaskId) -> Result<bool> {
+        let id = id.clone();
+        self.readers.read(move |view| view.taken(&id)).await
+    }
+
+    async fn alias(&self, scope: &Scope, name: &TaskId) -> Result<Option<TaskId>> {
+        let (scope, name) = (scope.clone(), name.clone());
+        self.readers.read(move |view| view.alias(&scope, &name)).await
+    }
+
+    async fn put_alias(&self, scope: &Scope, name: &TaskId, task: &TaskId, now: Timestamp) -> Result<()> {
+        let (scope, name, task) = (scope.clone(), name.clone(), task.clone());
+        self.writer.write(move |changes| changes.put_alias(&scope, &name, &task, now)).await
     }
 
     async fn renew(&self, holder: &str, until: Timestamp) -> Result<()> {

@@ -229,6 +229,17 @@ impl View<'_> {
         Ok(Some(KeyRecord { key: key.to_owned(), digest, answer, until: timestamp(row.get(3)?)? }))
     }
 
+    pub(super) fn taken(&self, id: &TaskId) -> Result<bool> {
+        Ok(self.0.prepare_cached("SELECT 1 FROM task WHERE id = ?1")?.exists([id.as_str()])?)
+    }
+
+    pub(super) fn alias(&self, scope: &Scope, name: &TaskId) -> Result<Option<TaskId>> {
+        let Some(owner) = self.scope(scope)? else { return Ok(None) };
+        let mut statement = self.0.prepare_cached("SELECT task FROM alias WHERE scope = ?1 AND name = ?2")?;
+        let mut rows = statement.query(params![owner, name.as_str()])?;
+        Ok(rows.next()?.map(|row| row.get::<_, String>(0)).transpose()?.map(TaskId::from))
+    }
+
     pub(super) fn configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<(PushConfigId, Bytes)>>> {
         let Some(task) = self.task_key(scope, task)? else { return Ok(None) };
         let mut statement = self.0.prepare_cached("SELECT id, payload FROM push_config WHERE task = ?1 ORDER BY id")?;

@@ -4,11 +4,17 @@ use std::{path::Path, time::Duration};
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
-use super::{Durability, Options, value::unreadable};
-use crate::store::{Error, Result};
+use super::{
+    Durability, Options,
+    value::{nanos, unreadable},
+};
+use crate::{
+    clock::{self, Clock, SystemClock},
+    store::{Error, Result},
+};
 
 /// What each version of the schema adds to the one before. Only ever grows at its end.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/1.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("migrations/1.sql"), include_str!("migrations/2.sql")];
 
 /// "CHNC" in the header of the file, so that `file` and we can tell whose it is.
 const APPLICATION: i64 = 0x4348_4e43;
@@ -37,6 +43,15 @@ pub(super) fn writer(path: &Path, options: &Options) -> Result<Connection> {
     }
     migrate(&mut connection, version)?;
     Ok(connection)
+}
+
+/// Ends all leases. Only for who knows that nobody has one.
+pub(super) fn release(connection: &Connection) -> Result<()> {
+    // Just before now, because engines count in milliseconds; and no lease gets longer.
+    let past = nanos(clock::before(SystemClock.now(), Duration::from_millis(1)));
+    connection.execute("UPDATE lease SET until = ?1 WHERE until > ?1", [past])?;
+    connection.execute("UPDATE outbox SET at = min(at, taken), taken = NULL WHERE taken IS NOT NULL", [])?;
+    Ok(())
 }
 
 /// A connection that only reads.

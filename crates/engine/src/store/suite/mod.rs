@@ -13,6 +13,7 @@
 mod key;
 mod lease;
 mod list;
+mod name;
 mod push;
 mod task;
 
@@ -27,7 +28,7 @@ use super::{Commit, Head, Row, Scope, Store, Stored};
 /// # Panics
 /// When a rule is broken.
 pub async fn run(make: impl AsyncFn() -> Arc<dyn Store>) {
-    for group in [task::RULES, list::RULES, key::RULES, lease::RULES, push::RULES] {
+    for group in [task::RULES, list::RULES, key::RULES, name::RULES, lease::RULES, push::RULES] {
         for (name, rule) in group {
             tracing::debug!(name, "rule");
             rule(make().await).await;
