@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::{generate::Generator, vector::bytes};
 
-/// Members that hold whatever their sender likes.
-const FREE: [&str; 4] = ["metadata", "data", "params", "header"];
+/// Members that hold whatever their sender likes, and those that some SDKs write as arrays.
+const FREE: [&str; 7] = ["metadata", "data", "structuredData", "params", "header", "securityRequirements", "security"];
 
 /// The message with each of its objects turned into arrays, and which object that is.
 fn spoiled(message: &Value) -> Vec<(String, Value)> {
@@ -44,7 +44,10 @@ fn check(dialect: Dialect, what: &str, message: &[u8], read: impl Fn(&[u8]) -> R
     if read(&bytes(&message)).is_err() {
         return 0;
     }
-    let spoiled = spoiled(&message);
+    let mut spoiled = spoiled(&message);
+    // Some versions answer a request for a list with the list alone, and v0.3 over HTTP says everything in its paths, so
+    // that nobody looks at a body that is no object.
+    spoiled.retain(|(at, _)| !at.is_empty() || !(what.starts_with("List") || dialect == Dialect::V0_3Rest));
     let taken: Vec<_> = spoiled.iter().filter(|(_, message)| read(&bytes(message)).is_ok()).map(|(at, _)| at).collect();
     assert!(taken.is_empty(), "{dialect:?} {what}: arrays at {taken:?} of {message}");
     spoiled.len()
@@ -55,7 +58,7 @@ fn check(dialect: Dialect, what: &str, message: &[u8], read: impl Fn(&[u8]) -> R
 fn no_object_may_be_an_array() {
     for dialect in Dialect::ALL {
         let mut count = 0;
-        for case in 0..100 {
+        for case in 0..20 {
             let mut make = Generator::new(case);
             for operation in Operation::ALL {
                 if let Ok(request) = dialect.encode_request(&make.request(operation)) {
@@ -74,7 +77,7 @@ fn no_object_may_be_an_array() {
                 }
             }
         }
-        assert!(count > 1_000, "{dialect:?}: {count}");
+        assert!(count > 500, "{dialect:?}: {count}");
         println!("{dialect:?}: {count} messages refused");
     }
 }
