@@ -140,6 +140,8 @@ struct Unborn {
     key: Option<Box<Keyed>>,
     wait: Wait,
     answer: oneshot::Sender<Result<Answer>>,
+    /// Whether whoever sent it knows of handoffs.
+    aware: bool,
     /// When the agent takes its time.
     patience: Option<Pin<Box<Sleep>>>,
 }
@@ -396,10 +398,11 @@ impl Driver {
     fn new_task(&mut self, ask: Ask) {
         let Ask { mut send, caller, key, wait, answer } = ask;
         self.journal.context = send.message.context_id.clone().unwrap_or_default();
+        let aware = caller.has_extension(extension::HANDOFF);
         let opening = Opening::new(send.message.clone(), caller, &mut send);
         self.start_turn(opening);
         let now = wait == Wait::Taken || send.configuration.push_config.is_some();
-        self.unborn = Some(Box::new(Unborn { send, key, wait, answer, patience: None }));
+        self.unborn = Some(Box::new(Unborn { send, key, wait, answer, aware, patience: None }));
         if now {
             self.be_born();
         }
@@ -408,12 +411,12 @@ impl Driver {
     /// Makes the new task's first event.
     fn be_born(&mut self) {
         let Some(unborn) = self.unborn.take() else { return };
-        let Unborn { mut send, key, wait, answer, .. } = *unborn;
+        let Unborn { mut send, key, wait, answer, aware, .. } = *unborn;
         let (id, context) = (&self.journal.live.id, &self.journal.context);
         let now = self.journal.engine.now();
         let mut task = Task::new(id.clone(), context.clone(), TaskStatus::new(TaskState::Submitted).at(now));
         task.record = Record::new(send.origin).times(now, now);
-        task.record.aware = self.run.as_ref().is_some_and(|run| run.turn.has_extension(extension::HANDOFF));
+        task.record.aware = aware;
         task.history = vec![turn::addressed(send.message, id, context)];
         if let Some(config) = send.configuration.push_config.take() {
             self.journal.add_config(*config);

@@ -177,7 +177,6 @@ async fn prepare(ride: &mut Ride, wanted: &Handoff) -> Result<(Record, Peer), St
         message.parts.push(Part::data(json!({"handoff": shown})));
     }
     context.put(&mut message).map_err(|error| refused(Code::TooLarge, error.to_string()))?;
-    let aware = ride.live.read(|task| task.record.aware);
     let record = Record {
         handoff_id,
         target,
@@ -186,7 +185,7 @@ async fn prepare(ride: &mut Ride, wanted: &Handoff) -> Result<(Record, Peer), St
         reason: wanted.reason.chars().take(1_000).collect(),
         hop,
         escalate: wanted.escalate,
-        relayed: passing.relay && !aware,
+        relayed: passing.relay,
         message: Some(Box::new(message)),
         error: None,
         passed: None,
@@ -276,12 +275,10 @@ async fn passed(ride: &mut Ride, mut record: Record, task: &Task) -> Result<Sent
     let head = Head::of(&transfer, 0, 0);
     (record.state, record.message) = (State::Committed, None);
     record.passed = Some(Box::new(Passed { transfer, seq: Seq::START, at: Timestamp::EPOCH, history: 0, artifacts: 0, head }));
-    let relayed = record.relayed;
-    if ride.pass(record).await? && relayed {
-        let record = ride.live.read(Record::of);
-        if let Some(record) = record {
-            relay::watch(ride, record, false).await?;
-        }
+    if ride.pass(record).await?
+        && let Some(record) = ride.live.read(Record::of).filter(|record| record.relayed)
+    {
+        relay::watch(ride, record, false).await?;
     }
     Ok(Sent::Over)
 }
@@ -391,6 +388,8 @@ pub(crate) fn commit(journal: &mut crate::journal::Journal, mut record: Record) 
     let (id, context, now) = (journal.live.id.clone(), journal.context.clone(), journal.engine.now());
     let mut status = TaskStatus::new(TaskState::Working).at(now);
     let mut metadata = chancery_core::Object::new();
+    // HO-20: fixed when the task was made.
+    record.relayed &= !task.record.aware;
     if let Some(passed) = &mut record.passed {
         (passed.seq, passed.at) = (journal.seq().next(), now);
         passed.artifacts = task.artifacts.len();

@@ -76,8 +76,8 @@ pub(crate) fn refused(passing: Option<&Passing>, turn: &Turn) -> Option<Running>
 
 /// Makes and recognizes grants. Their form is not the engine's business, nor how they are hashed.
 pub trait Tokens: Send + Sync {
-    /// A new grant: random, and too long to be guessed.
-    fn issue(&self) -> Secret;
+    /// A new grant: random, and too long to be guessed. `None` when there is no randomness to be had.
+    fn issue(&self) -> Option<Secret>;
 
     /// What is stored of a grant, from which nobody finds it.
     fn digest(&self, token: &Secret) -> String;
@@ -98,7 +98,8 @@ fn grants(engine: &Inner) -> Scope {
 /// HO-54: a key to one task, for whoever the agent that handed it over gives it to.
 pub(crate) async fn grant(engine: &Inner, passing: &Passing, scope: &Scope, task: &TaskId) -> Result<Option<Grant>> {
     let (Some(life), Some(tokens)) = (passing.grant_life, &passing.tokens) else { return Ok(None) };
-    let (token, now) = (tokens.issue(), engine.now());
+    let Some(token) = tokens.issue() else { return Ok(None) };
+    let now = engine.now();
     let until = clock::after(now, life);
     let opens = Opens { tenant: scope.tenant.to_string(), owner: scope.owner.to_string(), task: task.clone() };
     let answer = KeyAnswer::Message(serde_json::to_vec(&opens).map_err(Error::internal)?.into());

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use chancery_core::{
-    ArtifactId, ArtifactUpdate, Caller, Error, ErrorKind, Event, EventStream, GetTask, Message, Peer, Role, SendMessage, Subscribe, Task,
-    TaskId, TaskState, TaskStatus, Transfer, handoff,
+    ArtifactId, ArtifactUpdate, Caller, Error, ErrorKind, Event, EventStream, GetTask, Message, MessageId, Peer, Role, SendMessage,
+    Subscribe, Task, TaskId, TaskState, TaskStatus, Transfer, handoff,
 };
 use serde_json::Value;
 
@@ -52,6 +52,8 @@ struct Relay {
     taken: BTreeSet<ArtifactId>,
     /// Where the task has been.
     seen: BTreeSet<(String, TaskId)>,
+    /// What the agents said that is told here.
+    heard: BTreeSet<MessageId>,
     /// Whether it was said that the other agent cannot be reached.
     stale: bool,
     /// Whether anything was told since the last subscription.
@@ -125,12 +127,13 @@ impl Relay {
     fn new(ride: &Ride, record: Record, again: bool) -> Option<Self> {
         let head = &record.passed.as_ref()?.head;
         let prefix = format!("{}/", head.handoff_id);
-        let (mut mirror, taken) = ride.live.read(|task| {
+        let (mut mirror, taken, heard) = ride.live.read(|task| {
             let (before, after) = task.artifacts.split_at(head.artifacts.min(task.artifacts.len()));
             let mut mirror = Task::new(head.task.clone(), "", TaskStatus::new(task.status.state));
             mirror.status.message.clone_from(&task.status.message);
             mirror.artifacts = after.to_vec();
-            (mirror, before.iter().map(|artifact| artifact.artifact_id.clone()).collect())
+            let heard = task.history.iter().chain(&task.status.message).map(|message| message.message_id.clone()).collect();
+            (mirror, before.iter().map(|artifact| artifact.artifact_id.clone()).collect(), heard)
         });
         for artifact in &mut mirror.artifacts {
             if let Some(id) = artifact.artifact_id.as_str().strip_prefix(&prefix) {
@@ -141,7 +144,7 @@ impl Relay {
             (ride.passing.base_url().trim_end_matches('/').to_owned(), ride.live.id.clone()),
             (head.agent.clone(), head.task.clone()),
         ]);
-        Some(Self { record, mirror, taken, seen, stale: false, moved: false, behind: again })
+        Some(Self { record, mirror, taken, seen, heard, stale: false, moved: false, behind: again })
     }
 
     fn head(&self) -> Head {
@@ -261,6 +264,12 @@ impl Relay {
 
     /// The task as it stands: what is new of it is told.
     async fn take_task(&mut self, ride: &mut Ride, task: Task) -> Result<Next, Failure> {
+        // HO-21: what was said there before anybody listened is part of the history here.
+        let missed: Vec<_> =
+            task.history.into_iter().filter(|message| message.role == Role::Agent && !self.heard.contains(&message.message_id)).collect();
+        for message in missed {
+            self.tell_status(ride, TaskStatus::new(TaskState::Working).message(message)).await?;
+        }
         for artifact in task.artifacts {
             let known = self.mirror.artifacts.iter().find(|known| known.artifact_id == artifact.artifact_id);
             let update = match known {
@@ -327,6 +336,7 @@ impl Relay {
     async fn tell_status_with(&mut self, ride: &Ride, told: TaskStatus, metadata: chancery_core::Object) -> Result<(), Failure> {
         let mut update = status(told.state, told.message.clone());
         update.metadata = metadata;
+        self.heard.extend(told.message.as_ref().map(|message| message.message_id.clone()));
         (self.mirror.status, self.moved, self.stale) = (told, true, false);
         ride.turn.emit(Emitted::Status(Box::new(update))).await
     }
