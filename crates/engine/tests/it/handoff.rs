@@ -902,3 +902,97 @@ async fn of_two_handoffs_of_one_task_one_wins() {
     }
     assert_eq!((won, lost, tasks(&b).await.len()), (1, 1, 1));
 }
+
+// --- Processes that are killed ----------------------------------------------------------------------
+
+#[cfg(feature = "sqlite")]
+mod killed {
+    use std::{
+        io::{BufRead, BufReader},
+        path::Path,
+        process::{Command, Stdio},
+    };
+
+    use chancery_engine::store::Sqlite;
+
+    use super::*;
+    use crate::folder::Folder;
+
+    const FOLDER: &str = "CHANCERY_HANDOFF_FOLDER";
+    /// Where the process is to be killed, and whether the other agent knows of handoffs.
+    const POINT: &str = "CHANCERY_HANDOFF_POINT";
+    const LEASE: Duration = Duration::from_millis(300);
+
+    /// Both agents, each with its own file.
+    async fn agents(folder: &Path, net: &Net, old: bool) -> (Engine, Engine) {
+        let b = Engine::new(card("b"), agent).store(Sqlite::open(folder.join("b.db")).await.unwrap()).lease(LEASE);
+        // What the killed process left of the other agent's own turn is begun again.
+        let b = b.on_restart(chancery_engine::OnRestart::Rerun);
+        let b = if old { b } else { b.passing(net.passing("b")) }.start();
+        net.add("b", b.clone());
+        let a = builder(net, "a").store(Sqlite::open(folder.join("a.db")).await.unwrap()).lease(LEASE).start();
+        (a, b)
+    }
+
+    /// The child: hands a task over, says how far it is, and waits to be killed. Does nothing as a test.
+    #[test]
+    fn child() {
+        let Some(folder) = std::env::var_os(FOLDER) else { return };
+        let point = std::env::var(POINT).unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        runtime.block_on(async {
+            let net = Net::default();
+            let (a, b) = agents(Path::new(&folder), &net, point.contains("old")).await;
+            if point.contains("sent") {
+                net.fail(Fault::Never);
+            }
+            let begun = begin(&a, &aware(), "to b wait").await;
+            while tasks(&b).await.is_empty() {
+                tokio::task::yield_now().await;
+            }
+            if point.contains("stored") {
+                until(&a, &aware(), &begun.id, |task| task.status.state.is_terminal()).await;
+            }
+            println!("\nat the point {}", begun.id);
+            std::future::pending::<()>().await;
+        });
+    }
+
+    /// Kills a process at a point, and gives the task that it was handing over.
+    fn kill(folder: &Path, point: &str) -> TaskId {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["handoff::killed::child", "--exact", "--nocapture", "--test-threads", "1"])
+            .env(FOLDER, folder)
+            .env(POINT, point)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let id = lines.filter_map(|line| line.strip_prefix("at the point ").map(TaskId::from)).next();
+        // On Unix this is SIGKILL: nothing is flushed, nothing is handed back.
+        child.kill().unwrap();
+        child.wait().unwrap();
+        id.expect("the child ended by itself")
+    }
+
+    /// HO-15, HO-T1, HO-T2: the process is killed when the other agent has the task and before that is known here, and right after
+    /// that is known. There is one task there in the end, or it is said that this cannot be known.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_killed_handoff_leaves_one_task() {
+        for (point, end) in [("sent", TaskState::Completed), ("stored", TaskState::Completed), ("sent old", TaskState::Failed)] {
+            let folder = Folder::new();
+            let path = folder.file("");
+            let id = tokio::task::block_in_place(|| kill(&path, point));
+            let net = Net::default();
+            let (a, b) = agents(&path, &net, point.contains("old")).await;
+            let done = until(&a, &aware(), &id, |task| task.status.state.is_terminal()).await;
+            assert_eq!(done.status.state, end, "{point}");
+            let there = tasks(&b).await;
+            assert_eq!(there.len(), 1, "{point}");
+            match end {
+                TaskState::Failed => assert_eq!(code(&done), "ambiguous"),
+                _ => assert_eq!(transfer(&done).task_id, there[0].id, "{point}"),
+            }
+        }
+    }
+}
