@@ -19,6 +19,7 @@ use serde_json::Value;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
+#[allow(clippy::box_collection, reason = "most tasks have none, and an empty map takes three times the room")]
 pub struct Notes(Option<Box<BTreeMap<String, Value>>>);
 
 impl Notes {

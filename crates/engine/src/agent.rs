@@ -71,6 +71,7 @@ pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Ending, Failure>> +
 
 /// How a turn ended, for its driver.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "nearly all are the large one")]
 pub(crate) enum Ending {
     /// As the agent says.
     Outcome(Outcome),

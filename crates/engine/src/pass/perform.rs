@@ -170,7 +170,8 @@ async fn prepare(ride: &mut Ride, wanted: &Handoff) -> Result<(Record, Peer), St
     (context.handoff_id, context.trail) = (handoff_id.clone(), trail);
     let parts = if wanted.parts.is_empty() { turn.message().parts.clone() } else { wanted.parts.clone() };
     let mut message = Message::new(Role::User, parts).id(handoff_id.clone());
-    if !knows_handoffs(&peer) && !(context.state.is_empty() && context.output_keys.is_empty()) {
+    let told = context.state.is_empty() && context.output_keys.is_empty();
+    if !told && !knows_handoffs(&peer) {
         // HO-2: an agent that does not know where to look still finds what it needs.
         let shown =
             json!({"from": context.originating_agent, "reason": wanted.reason, "state": context.state, "outputKeys": context.output_keys});
