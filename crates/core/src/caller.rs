@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::Seq;
+use crate::{event::Seq, secret::Secret};
 
 /// The circumstances of one call: who it is for, what was activated, how long it may take.
 ///
@@ -34,6 +34,8 @@ pub struct Caller {
     /// Whether the caller gives its tasks their names itself, as clients of v0.1 do: a task is then found under the name
     /// that this caller gave it, whatever its id, and is shown under that name.
     pub names_tasks: bool,
+    /// Opens one task that is somebody else's.
+    pub grant: Option<Secret>,
 }
 
 /// A W3C trace context, as it came in.
@@ -119,6 +121,13 @@ impl Caller {
     #[must_use]
     pub fn naming_tasks(mut self) -> Self {
         self.names_tasks = true;
+        self
+    }
+
+    /// Shows a grant for one task.
+    #[must_use]
+    pub fn grant(mut self, token: impl Into<Secret>) -> Self {
+        self.grant = Some(token.into());
         self
     }
 

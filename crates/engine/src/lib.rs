@@ -13,6 +13,7 @@ mod live;
 mod log;
 mod names;
 mod pack;
+pub mod pass;
 pub mod push;
 mod recover;
 mod service;

@@ -1,13 +1,13 @@
 //! The log of a task as bytes: what is stored, and how it is read again for ever.
 //!
 //! Each payload begins with its format number. Format 1 is JSON: a row is an array of entries
-//! `{"event": …, "message": …, "record": …}`, a snapshot is `{"task": …, "record": …}`, both with the v1.0
-//! forms inside. Format 3 is the same in few bytes ([`terse`]), and what is written. Format 2 was JSON without
-//! what it repeats ([`pack`](crate::pack)).
+//! `{"event": …, "message": …, "record": …, "notes": …}`, a snapshot is `{"task": …, "record": …, "notes": …}`, both
+//! with the v1.0 forms inside; `notes` is there only when something is noted, in a row as what changes. Format 3 is the
+//! same in few bytes ([`terse`]), and what is written. Format 2 was JSON without what it repeats ([`pack`](crate::pack)).
 
 use std::{borrow::Cow, cell::Cell};
 
-use chancery_core::{Bytes, ContextId, Event, Message, Record, Seq, Task, TaskId};
+use chancery_core::{Bytes, ContextId, Event, Message, Notes, Record, Remarks, Seq, Task, TaskId};
 use serde::{Deserialize, Serialize, de::DeserializeOwned, ser::SerializeStruct as _};
 
 use crate::{
@@ -26,14 +26,17 @@ struct Written<'a>(&'a Entry);
 
 impl Serialize for Written<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Entry { event, message } = self.0;
-        let mut entry = serializer.serialize_struct("Entry", 3)?;
+        let Entry { event, message, remarks } = self.0;
+        let mut entry = serializer.serialize_struct("Entry", 4)?;
         entry.serialize_field("event", event)?;
         if let Some(message) = message {
             entry.serialize_field("message", message)?;
         }
         if let Event::Task(task) = event {
             entry.serialize_field("record", &task.record)?;
+        }
+        if let Some(remarks) = remarks {
+            entry.serialize_field("notes", remarks)?;
         }
         entry.end()
     }
@@ -47,12 +50,16 @@ struct StoredEntry {
     /// Beside a new task only.
     #[serde(default)]
     record: Option<Record>,
+    #[serde(default)]
+    notes: Option<Box<Remarks>>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Snapshot<'a> {
     task: Cow<'a, Task>,
     record: Record,
+    #[serde(default, skip_serializing_if = "Notes::is_empty")]
+    notes: Notes,
 }
 
 /// Makes a payload where there is room already, so that the payload itself is exactly as large as it must be.
@@ -123,7 +130,7 @@ pub(crate) fn read_entries(row: &Row) -> Result<Vec<(Seq, Entry)>> {
         if let (Event::Task(task), Some(record)) = (&mut event, stored.record) {
             task.record = record;
         }
-        let entry = (seq, Entry { event, message: stored.message });
+        let entry = (seq, Entry { event, message: stored.message, remarks: stored.notes });
         seq = seq.next();
         entry
     });
@@ -133,7 +140,7 @@ pub(crate) fn read_entries(row: &Row) -> Result<Vec<(Seq, Entry)>> {
 /// The bytes of a whole task.
 pub(crate) fn write_snapshot(task: &Task) -> Bytes {
     let ids = Ids { task: task.id.as_str(), context: task.context_id.as_str() };
-    draft(ids, &Snapshot { task: Cow::Borrowed(task), record: task.record })
+    draft(ids, &Snapshot { task: Cow::Borrowed(task), record: task.record, notes: task.notes.clone() })
 }
 
 /// A stored task, with the rest of its log folded on top of its snapshot.
@@ -142,7 +149,7 @@ pub(crate) fn fold(stored: &Stored) -> Result<Task> {
         Some((_, payload)) => {
             let snapshot: Snapshot<'static> = read(payload)?;
             let mut task = snapshot.task.into_owned();
-            task.record = snapshot.record;
+            (task.record, task.notes) = (snapshot.record, snapshot.notes);
             task
         }
         None => Task::default(),

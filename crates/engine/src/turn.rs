@@ -3,11 +3,18 @@
 use std::sync::{Arc, OnceLock};
 
 use chancery_core::{
-    Artifact, ArtifactId, ArtifactUpdate, Caller, Content, ContextId, Event, GetTask, Message, Object, Part, StatusUpdate, Task, TaskId,
-    TaskState, TaskStatus,
+    Artifact, ArtifactId, ArtifactUpdate, Caller, Content, ContextId, Event, GetTask, Message, Notes, Object, Part, Remarks, StatusUpdate,
+    Task, TaskId, TaskState, TaskStatus, TransferContext,
 };
 
-use crate::{agent::Failure, desk::Desk, engine::Inner};
+use crate::{
+    agent::Failure,
+    desk::Desk,
+    engine::Inner,
+    journal::Journal,
+    pass::{Passing, perform, record::Record},
+    state::Entry,
+};
 
 /// One turn: a message, and everything around it. Cheap to clone; clones may be used from tasks that
 /// the agent spawns.
@@ -22,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) context: ContextId,
     pub(crate) history: Vec<Message>,
     pub(crate) artifacts: Vec<Artifact>,
+    /// What was noted about the task before this turn. The turn knows what it notes itself.
+    pub(crate) notes: Notes,
     pub(crate) caller: Caller,
     pub(crate) metadata: Object,
     pub(crate) accepted_output_modes: Vec<String>,
@@ -38,6 +47,10 @@ pub(crate) enum Emitted {
     Status(Box<StatusUpdate>),
     /// An artifact or a chunk of one.
     Artifact(Box<ArtifactUpdate>),
+    /// A status, and what is noted together with it.
+    Noted(Box<(StatusUpdate, Remarks)>),
+    /// The task is handed over, as is to be noted.
+    Passed(Box<Record>),
 }
 
 impl Emitted {
@@ -45,18 +58,37 @@ impl Emitted {
         Self::Status(Box::new(StatusUpdate::new("", "", status)))
     }
 
-    /// The event, once the task and the time are known.
-    pub(crate) fn into_event(self, task: &TaskId, context: &ContextId, now: chancery_core::Timestamp) -> Event {
+    /// Puts it into the journal, if it is legal.
+    pub(crate) fn put(self, journal: &mut Journal, now: chancery_core::Timestamp) -> chancery_core::Result<()> {
+        match self {
+            Self::Passed(record) => perform::commit(journal, *record),
+            other => {
+                let entry = other.into_entry(&journal.live.id, &journal.context, now);
+                return journal.try_put(entry);
+            }
+        }
+        Ok(())
+    }
+
+    /// The entry of the log, once the task and the time are known.
+    fn into_entry(self, task: &TaskId, context: &ContextId, now: chancery_core::Timestamp) -> Entry {
         match self {
             Self::Status(mut update) => {
                 (update.task_id, update.context_id) = (task.clone(), context.clone());
                 update.status.timestamp = Some(now);
                 update.status.message = update.status.message.map(|message| addressed(message, task, context));
-                Event::Status(update)
+                Entry::new(Event::Status(update))
             }
             Self::Artifact(mut update) => {
                 (update.task_id, update.context_id) = (task.clone(), context.clone());
-                Event::Artifact(update)
+                Entry::new(Event::Artifact(update))
+            }
+            Self::Noted(noted) => {
+                let (update, remarks) = *noted;
+                Self::Status(Box::new(update)).into_entry(task, context, now).noted(remarks)
+            }
+            Self::Passed(record) => {
+                Entry::new(StatusUpdate::new(task.clone(), context.clone(), TaskState::Working)).noted(record.remarks())
             }
         }
     }
@@ -130,6 +162,15 @@ impl Turn {
     #[must_use]
     pub fn accepted_output_modes(&self) -> &[String] {
         &self.shared.accepted_output_modes
+    }
+
+    /// What came with the task when another agent handed it over to this one; `None` when none did. Another agent wrote it: data,
+    /// and never more.
+    #[must_use]
+    pub fn handoff(&self) -> Option<TransferContext> {
+        let messages = std::iter::once(&self.shared.message).chain(&self.shared.history);
+        // One that cannot be read was refused when it came.
+        messages.filter(|message| !message.metadata.is_empty()).find_map(|message| TransferContext::of(message).ok().flatten())
     }
 
     /// Whether an extension is active for this turn.
@@ -230,7 +271,35 @@ impl Turn {
         &self.shared.desk
     }
 
-    async fn emit(&self, emitted: Emitted) -> Result<(), Failure> {
+    /// Says a status and notes something about the task for ourselves, in one commit.
+    pub(crate) fn note(&self, update: StatusUpdate, remarks: Remarks) -> impl Future<Output = Result<(), Failure>> {
+        self.emit(Emitted::Noted(Box::new((update, remarks))))
+    }
+
+    /// What was noted about the task before this turn.
+    pub(crate) fn notes(&self) -> &Notes {
+        &self.shared.notes
+    }
+
+    /// Now, as the engine sees it.
+    pub(crate) fn now(&self) -> chancery_core::Timestamp {
+        self.shared.engine.now()
+    }
+
+    /// How other agents know this one.
+    pub(crate) fn base_url(&self, passing: &Passing) -> String {
+        match passing.base_url() {
+            "" => format!("urn:chancery:agent/{}", self.shared.engine.name),
+            url => url.trim_end_matches('/').to_owned(),
+        }
+    }
+
+    /// How the engine passes work on, if it does.
+    pub(crate) fn passing(&self) -> Option<Arc<Passing>> {
+        self.shared.engine.setup().options.passing.clone()
+    }
+
+    pub(crate) async fn emit(&self, emitted: Emitted) -> Result<(), Failure> {
         if self.shared.desk.say(emitted).await { Ok(()) } else { Err(gone()) }
     }
 }

@@ -2,7 +2,8 @@
 //! on a repeated message means.
 
 use chancery_core::{
-    Answer, Bytes, Caller, Error, ErrorKind, GetTask, Operations, Request, Result, SendMessage, Seq, Subscribe, TraceContext, Version,
+    Answer, Bytes, Caller, Error, ErrorKind, GetTask, Grant, Operations, Request, Result, Secret, SendMessage, Seq, Subscribe,
+    TraceContext, Version, extension,
 };
 use http::{HeaderMap, HeaderName};
 
@@ -10,6 +11,8 @@ use http::{HeaderMap, HeaderName};
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// The last event that the caller has seen.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// Opens one task that is somebody else's.
+const TASK_GRANT: HeaderName = HeaderName::from_static(Grant::HEADER);
 pub(crate) const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 pub(crate) const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
 /// Bytes of an idempotency key.
@@ -24,6 +27,11 @@ pub(crate) fn caller(who: &Caller, headers: &HeaderMap, version: Version, known:
         caller.extensions = chancery_wire::headers::requested_extensions(version, texts(headers));
         caller.extensions.retain(|uri| known.contains(uri));
     }
+    if version == Version::Compact && known.iter().any(|uri| uri == extension::HANDOFF) {
+        // The dialect has members of its own for handoffs.
+        caller.extensions.insert(extension::HANDOFF.to_owned());
+    }
+    caller.grant = text(headers, &TASK_GRANT).filter(|token| token.len() <= KEY_BYTES).map(Secret::from);
     caller.resume_after = text(headers, &LAST_EVENT_ID).and_then(|id| id.trim().parse().ok()).map(Seq::new);
     caller.trace = text(headers, &TRACE_PARENT).map(|parent| TraceContext::new(parent, text(headers, &TRACE_STATE).unwrap_or_default()));
     if let Some(key) = headers.get(&IDEMPOTENCY_KEY) {

@@ -11,6 +11,7 @@ mod call;
 mod card;
 mod cors;
 mod doors;
+mod grant;
 mod grpc;
 pub mod guard;
 mod jsonrpc;

@@ -23,6 +23,7 @@ use crate::{
     auth::{Auth, CertificateName, Scheme},
     cors::Cors,
     doors::{Doors, Hosted},
+    grant::Grants,
     guard::{self, Guard},
     limit::Limits,
     listen,
@@ -408,7 +409,7 @@ impl Works {
         };
         let (card, operations, engine): (Card, Arc<dyn Operations>, _) = match place.what {
             What::Agent(builder, wrap) => {
-                let builder = builder.with_cards(describe).name(key.clone());
+                let builder = builder.with_cards(describe).name(key.clone()).base_url(format!("{}{path}", self.base)).tokens(Grants);
                 let card = builder.card().clone();
                 let engine = match running {
                     Some(engine) => {
