@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "tests fail by panicking, and nobody reads their docs")]
 
+mod gate;
 mod laws;
 mod required;
 mod workflow;
