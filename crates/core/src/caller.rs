@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Instant};
 
-use crate::event::Seq;
+use crate::{error::Result, event::Seq, json::Object, secret::Secret, time::Timestamp};
 
 /// The circumstances of one call: who it is for, what was activated, how long it may take.
 ///
@@ -29,6 +29,41 @@ pub struct Caller {
     pub idempotency_key: Option<String>,
     /// The last event of the stream that the caller has seen; the stream goes on after it.
     pub resume_after: Option<Seq>,
+    /// How far the task may reach by the token that came with the call.
+    pub carried: Option<Carried>,
+}
+
+/// A scope token that came with a call, and what it says. It has been verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Carried {
+    /// The token, to be narrowed and passed on. It is never written into a message.
+    pub token: Secret,
+    /// Whom it was made for, if it says so.
+    pub subject: Option<String>,
+    /// The workflow that it was made for, if it says so.
+    pub workflow: Option<String>,
+    /// How far the task may reach: a scope, as JSON.
+    pub scope: Object,
+    /// How often the token was passed on. Nobody who holds it can make that less.
+    pub hops: u32,
+}
+
+impl Carried {
+    /// A token and what it says.
+    pub fn new(token: impl Into<Secret>, scope: Object, hops: u32) -> Self {
+        Self { token: token.into(), subject: None, workflow: None, scope, hops }
+    }
+}
+
+/// Verifies scope tokens.
+pub trait ScopeTokens: Send + Sync {
+    /// What a token says, if it was issued by somebody who may, is meant for the agent with this address, and has not
+    /// ended.
+    ///
+    /// # Errors
+    /// It does not verify; the source says why, for our log.
+    fn verify(&self, token: &Secret, audience: &str, now: Timestamp) -> Result<Carried>;
 }
 
 /// A W3C trace context, as it came in.
@@ -106,6 +141,13 @@ impl Caller {
     #[must_use]
     pub fn resume_after(mut self, seq: Seq) -> Self {
         self.resume_after = Some(seq);
+        self
+    }
+
+    /// Adds the token that came with the call.
+    #[must_use]
+    pub fn carried(mut self, carried: Carried) -> Self {
+        self.carried = Some(carried);
         self
     }
 

@@ -27,6 +27,8 @@ mod gate;
 mod pattern;
 mod picture;
 mod scope;
+#[cfg(feature = "biscuit")]
+mod token;
 mod workflow;
 
 pub use caps::{Capabilities, Capability, Kind, Missing, Refused, Required, Violation, Why};
@@ -34,4 +36,6 @@ pub use check::{AgentReport, Code, EdgeReport, Finding, Known, Level, Report, Tr
 pub use gate::{Arrival, Denied, Gate, Passage, Passed, Strictness};
 pub use pattern::{Audience, Mode, Name, Origin, Pattern, PatternError, Patterns};
 pub use scope::Scope;
+#[cfg(feature = "biscuit")]
+pub use token::{Grant, Hop, Issuer, Needs, Roots, Seen, TokenError, Vocabulary};
 pub use workflow::{Agent, Edge, OnViolation, Workflow, WorkflowError};
