@@ -29,6 +29,8 @@ pub struct Caller {
     pub idempotency_key: Option<String>,
     /// The last event of the stream that the caller has seen; the stream goes on after it.
     pub resume_after: Option<Seq>,
+    /// Opens one task that is somebody else's.
+    pub grant: Option<Secret>,
     /// How far the task may reach by the token that came with the call.
     pub carried: Option<Carried>,
 }
@@ -141,6 +143,13 @@ impl Caller {
     #[must_use]
     pub fn resume_after(mut self, seq: Seq) -> Self {
         self.resume_after = Some(seq);
+        self
+    }
+
+    /// Shows a grant for one task.
+    #[must_use]
+    pub fn grant(mut self, token: impl Into<Secret>) -> Self {
+        self.grant = Some(token.into());
         self
     }
 
