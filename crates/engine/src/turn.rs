@@ -257,6 +257,12 @@ impl Turn {
         &self.shared.notes
     }
 
+    /// The card of the agent.
+    #[cfg(feature = "scope")]
+    pub(crate) fn card(&self) -> Arc<chancery_core::Card> {
+        self.shared.engine.setup().card.clone()
+    }
+
     /// How the engine passes work on, if it does.
     pub(crate) fn passing(&self) -> Option<Arc<Passing>> {
         self.shared.engine.setup().options.passing.clone()

@@ -86,6 +86,8 @@ pub struct Gate {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Passage<'a> {
+    /// The base address of the agent that passes it on, when that is not the one that the gate was made with.
+    pub from: Option<&'a str>,
     /// The base address of the agent that it goes to.
     pub to: &'a str,
     /// How.
@@ -142,6 +144,7 @@ impl<'a> Passage<'a> {
     #[must_use]
     pub fn new(to: &'a str, kind: Kind, card: &'a Card, now: Timestamp) -> Self {
         Self {
+            from: None,
             to,
             kind,
             card,
@@ -165,7 +168,7 @@ impl<'a> Passage<'a> {
 }
 
 impl Gate {
-    /// The gate of the agent with this base address, which belongs to no workflow yet.
+    /// The gate of the agent with this base address, or that workflows call so. It belongs to no workflow yet.
     pub fn new(agent: impl Into<String>) -> Self {
         Self {
             agent: agent.into(),
@@ -238,10 +241,23 @@ impl Gate {
         self.approvers.contains(who)
     }
 
+    /// Whether a person is to be asked about a violation that this gate found (LA-25).
+    #[must_use]
+    pub fn escalates(&self, violation: &Violation) -> bool {
+        let workflow = self.workflows.iter().find(|workflow| violation.workflow.as_ref() == Some(&workflow.name));
+        let edges = workflow.into_iter().flat_map(|workflow| &workflow.edges);
+        let mut edges = edges.filter(|edge| edge.kind == violation.kind && Some(edge.label()) == violation.edge);
+        edges.next().and_then(|edge| edge.on_violation).or(self.on_violation).unwrap_or_default() == OnViolation::Escalate
+    }
+
     /// How strict it is for its agent (LA-24).
     #[must_use]
     pub fn strict(&self) -> Strictness {
-        let belongs = || (0..self.workflows.len()).any(|at| self.id(at, &self.agent).is_some());
+        self.strict_for(None)
+    }
+
+    fn strict_for(&self, from: Option<&str>) -> Strictness {
+        let belongs = || (0..self.workflows.len()).any(|at| self.own_id(at, from).is_some());
         self.strictness.unwrap_or_else(|| if belongs() { Strictness::Enforce } else { Strictness::Off })
     }
 
@@ -250,7 +266,7 @@ impl Gate {
     /// # Errors
     /// What is not allowed. When a person is to be asked, the same passage with the word of an approver is allowed.
     pub fn check(&self, passage: &Passage<'_>) -> Result<Passed, Denied> {
-        let strict = self.strict();
+        let strict = self.strict_for(passage.from);
         let way = self.way(passage);
         let held = self.held(passage, way.as_ref());
         let scope = match way.as_ref().and_then(|way| way.edge) {
@@ -272,7 +288,8 @@ impl Gate {
             Err(violation) => {
                 let approved = passage.approved_by.is_some_and(|who| self.is_approver(who));
                 if strict == Strictness::Enforce && !approved {
-                    return Err(Denied { violation, escalate: self.escalates(way.as_ref()) });
+                    let escalate = self.escalates(&violation);
+                    return Err(Denied { violation, escalate });
                 }
                 passed.warning = Some(violation);
             }
@@ -310,7 +327,7 @@ impl Gate {
             }
         }
         let violation = |refused| {
-            let violation = Violation::new(&self.agent, passage.to, passage.kind, &required, refused);
+            let violation = Violation::new(passage.from.unwrap_or(&self.agent), passage.to, passage.kind, &required, refused);
             match (way, edge) {
                 (Some(way), Some(edge)) => Box::new(violation.within(&way.workflow.name, edge.label())),
                 (Some(way), None) => Box::new(Violation { workflow: Some(way.workflow.name.clone()), ..violation }),
@@ -328,20 +345,20 @@ impl Gate {
         required.within(&Capabilities::of(passage.card), &held, passage.to, passage.now).map_err(violation)
     }
 
-    fn escalates(&self, way: Option<&Way<'_>>) -> bool {
-        let edge = way.and_then(|way| way.edge).and_then(|edge| edge.on_violation);
-        edge.or(self.on_violation).unwrap_or_default() == OnViolation::Escalate
-    }
-
     /// The workflow that a passage belongs to, and its edge there. The one that the task names comes first, then the
     /// first one that has such an edge, then the first one that this agent belongs to.
     fn way(&self, passage: &Passage<'_>) -> Option<Way<'_>> {
         let ways = self.workflows.iter().enumerate().filter_map(|(at, workflow)| {
-            let from = self.id(at, &self.agent)?;
+            let from = self.own_id(at, passage.from)?;
             let edge = self.id(at, passage.to).and_then(|to| workflow.edge(from, to, passage.kind));
             Some(Way { at, workflow, from, edge })
         });
         ways.min_by_key(|way| (passage.workflow != Some(way.workflow.name.as_str()), way.edge.is_none()))
+    }
+
+    /// What a workflow calls this agent.
+    fn own_id(&self, at: usize, from: Option<&str>) -> Option<&str> {
+        from.and_then(|from| self.id(at, from)).or_else(|| self.id(at, &self.agent))
     }
 
     /// What a workflow calls the agent at an address, or the agent of that id.

@@ -11,10 +11,16 @@
 //! What must survive a crash is noted beside the events of the task ([`Notes`](chancery_core::Notes)), in the same commits. The lease
 //! of the task is the lease of the handoff, and [`recover`](crate::recover) takes both over.
 
+#[cfg(feature = "scope")]
+mod lattice;
+
 use std::{fmt, sync::Arc, time::Duration};
 
-use chancery_core::{Caller, Card, Extension, Object, Passage, Peers, Timestamp, Trail, TransferContext, extension, handoff};
+use chancery_core::{Caller, Card, Extension, Object, Passage, Peers, Secret, Timestamp, Trail, TransferContext, extension, handoff};
 use serde_json::json;
+
+#[cfg(feature = "scope")]
+pub use self::lattice::{Guarded, Lattice};
 
 /// How an engine passes work on to other agents, and takes work from them.
 ///
@@ -77,6 +83,16 @@ pub trait Gate: Send + Sync {
     /// # Errors
     /// The object that says what would be violated.
     fn check(&self, step: &Step<'_>) -> Result<Option<Object>, Object>;
+
+    /// Whether a person is to be asked about what would be violated, instead of failing.
+    fn escalates(&self, _violation: &Object) -> bool {
+        false
+    }
+
+    /// The token that goes along with work that may be passed on, narrowed for the other agent.
+    fn token(&self, _step: &Step<'_>) -> Option<Secret> {
+        None
+    }
 }
 
 /// Work that is about to be passed on.

@@ -4,5 +4,9 @@
 
 mod gate;
 mod laws;
+#[cfg(feature = "biscuit")]
+mod python;
 mod required;
+#[cfg(feature = "biscuit")]
+mod token;
 mod workflow;
