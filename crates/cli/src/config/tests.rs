@@ -584,6 +584,12 @@ fn how_far_agents_reach_is_read() {
         let problem = read(&wrong).unwrap_err().to_string();
         assert!(problem.contains(words), "{problem}");
     }
+    // The guide is read as it stands.
+    let guide = include_str!("../../../../docs/guide/scope.md");
+    let examples: Vec<_> = guide.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    folder.write("refunds.toml", examples[0]);
+    assert_eq!(read(examples[1]).unwrap().workflows[0].1.edges[0].label(), "triage->billing");
+    assert_eq!((read(examples[2]).unwrap().roots.len(), examples.len()), (1, 3));
     folder.write("refunds.toml", "[[agent]]\nid = \"triage\"\ncrad = 1\n");
     let problem = read(&said).unwrap_err().to_string();
     assert!(problem.starts_with("refunds.toml:"), "{problem}");
