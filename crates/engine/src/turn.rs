@@ -7,7 +7,14 @@ use chancery_core::{
     Task, TaskId, TaskState, TaskStatus, TransferContext,
 };
 
-use crate::{agent::Failure, desk::Desk, engine::Inner, pass::Passing, state::Entry};
+use crate::{
+    agent::Failure,
+    desk::Desk,
+    engine::Inner,
+    journal::Journal,
+    pass::{Passing, perform, record::Record},
+    state::Entry,
+};
 
 /// One turn: a message, and everything around it. Cheap to clone; clones may be used from tasks that
 /// the agent spawns.
@@ -42,6 +49,8 @@ pub(crate) enum Emitted {
     Artifact(Box<ArtifactUpdate>),
     /// A status, and what is noted together with it.
     Noted(Box<(StatusUpdate, Remarks)>),
+    /// The task is handed over, as is to be noted.
+    Passed(Box<Record>),
 }
 
 impl Emitted {
@@ -49,8 +58,20 @@ impl Emitted {
         Self::Status(Box::new(StatusUpdate::new("", "", status)))
     }
 
+    /// Puts it into the journal, if it is legal.
+    pub(crate) fn put(self, journal: &mut Journal, now: chancery_core::Timestamp) -> chancery_core::Result<()> {
+        match self {
+            Self::Passed(record) => perform::commit(journal, *record),
+            other => {
+                let entry = other.into_entry(&journal.live.id, &journal.context, now);
+                return journal.try_put(entry);
+            }
+        }
+        Ok(())
+    }
+
     /// The entry of the log, once the task and the time are known.
-    pub(crate) fn into_entry(self, task: &TaskId, context: &ContextId, now: chancery_core::Timestamp) -> Entry {
+    fn into_entry(self, task: &TaskId, context: &ContextId, now: chancery_core::Timestamp) -> Entry {
         match self {
             Self::Status(mut update) => {
                 (update.task_id, update.context_id) = (task.clone(), context.clone());
@@ -65,6 +86,9 @@ impl Emitted {
             Self::Noted(noted) => {
                 let (update, remarks) = *noted;
                 Self::Status(Box::new(update)).into_entry(task, context, now).noted(remarks)
+            }
+            Self::Passed(record) => {
+                Entry::new(StatusUpdate::new(task.clone(), context.clone(), TaskState::Working)).noted(record.remarks())
             }
         }
     }
@@ -263,12 +287,25 @@ impl Turn {
         self.shared.engine.setup().card.clone()
     }
 
+    /// Now, as the engine sees it.
+    pub(crate) fn now(&self) -> chancery_core::Timestamp {
+        self.shared.engine.now()
+    }
+
+    /// How other agents know this one.
+    pub(crate) fn base_url(&self, passing: &Passing) -> String {
+        match passing.base_url() {
+            "" => format!("urn:chancery:agent/{}", self.shared.engine.name),
+            url => url.trim_end_matches('/').to_owned(),
+        }
+    }
+
     /// How the engine passes work on, if it does.
     pub(crate) fn passing(&self) -> Option<Arc<Passing>> {
         self.shared.engine.setup().options.passing.clone()
     }
 
-    async fn emit(&self, emitted: Emitted) -> Result<(), Failure> {
+    pub(crate) async fn emit(&self, emitted: Emitted) -> Result<(), Failure> {
         if self.shared.desk.say(emitted).await { Ok(()) } else { Err(gone()) }
     }
 }

@@ -1,7 +1,7 @@
 //! Passing work on to other agents: a whole task (handoff), or a part of it (delegation).
 //!
 //! ```text
-//! Outcome::transfer ---> handoff.rs   checks, PREPARED, sends, CREATED and COMMITTED; again after a crash
+//! Outcome::transfer ---> perform.rs   checks, PREPARED, sends, CREATED and COMMITTED; again after a crash
 //!                           |
 //!                           `-------> relay.rs    what happens to the task there becomes events of the task here
 //! a message with a TransferContext -> receive.rs  the same handoff makes one task; loops are refused
@@ -11,16 +11,29 @@
 //! What must survive a crash is noted beside the events of the task ([`Notes`](chancery_core::Notes)), in the same commits. The lease
 //! of the task is the lease of the handoff, and [`recover`](crate::recover) takes both over.
 
+mod handoff;
 #[cfg(feature = "scope")]
 mod lattice;
+pub(crate) mod perform;
+pub(crate) mod receive;
+pub(crate) mod record;
+mod refusal;
+mod relay;
+pub(crate) mod ride;
+pub(crate) mod view;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use chancery_core::{Caller, Card, Extension, Object, Passage, Peers, Secret, Timestamp, Trail, TransferContext, extension, handoff};
+use chancery_core::{
+    Caller, Card, Extension, Object, Passage, Peers, Secret, Timestamp, Trail, TransferContext, extension, handoff::same_agent,
+};
 use serde_json::json;
 
+pub use handoff::Handoff;
 #[cfg(feature = "scope")]
-pub use self::lattice::{Guarded, Lattice};
+pub use lattice::{Guarded, Lattice};
+pub use receive::Tokens;
+pub use refusal::{Refusal, RefusalCode};
 
 /// How an engine passes work on to other agents, and takes work from them.
 ///
@@ -52,6 +65,8 @@ pub struct Passing {
     pub on_message_reply: OnMessageReply,
     /// How long a grant opens the task of whoever handed it over; `None` gives none.
     pub grant_life: Option<Duration>,
+    /// Who makes and recognizes grants; the server does, unless something else is said.
+    pub tokens: Option<Arc<dyn Tokens>>,
     /// Who decides how far work may reach.
     pub gate: Option<Arc<dyn Gate>>,
 }
@@ -133,6 +148,7 @@ impl Passing {
             on_ambiguous: OnAmbiguous::default(),
             on_message_reply: OnMessageReply::default(),
             grant_life: Some(Duration::from_secs(24 * 3_600)),
+            tokens: None,
             gate: None,
         }
     }
@@ -186,6 +202,13 @@ impl Passing {
         self
     }
 
+    /// Who makes and recognizes grants.
+    #[must_use]
+    pub fn tokens(mut self, tokens: impl Tokens + 'static) -> Self {
+        self.tokens = Some(Arc::new(tokens));
+        self
+    }
+
     /// Who decides how far work may reach.
     #[must_use]
     pub fn gate(mut self, gate: impl Gate + 'static) -> Self {
@@ -199,10 +222,16 @@ impl Passing {
         self.base_urls.first().map_or("", String::as_str)
     }
 
+    /// Whether a person is to be asked about a refusal (LA-25).
+    pub(crate) fn escalates(&self, refusal: &Refusal) -> bool {
+        let asks = |gate: &Arc<dyn Gate>| refusal.violation.as_ref().is_some_and(|violation| gate.escalates(violation));
+        self.gate.as_ref().is_some_and(asks)
+    }
+
     /// Whether a base URL is one of this agent's.
     #[must_use]
     pub fn is_own(&self, url: &str) -> bool {
-        self.base_urls.iter().any(|own| handoff::same_agent(own, url))
+        self.base_urls.iter().any(|own| same_agent(own, url))
     }
 
     /// Says in a card what this agent does with handoffs (HO-1).
