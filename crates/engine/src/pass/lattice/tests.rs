@@ -1,16 +1,25 @@
 //! The lattice between agents that run.
 
-use chancery_core::{Carried, ChainEntry, Operations as _, SendMessage, SendReply, Task, TaskState};
+use async_trait::async_trait;
+use chancery_core::{Carried, ChainEntry, ListTasks, Operations as _, Peer, Peers, SendMessage, SendReply, Task, TaskState};
 use chancery_scope::{Strictness, Workflow};
 use serde_json::json;
 
 use super::*;
-use crate::{Engine, store::Memory};
+use crate::{
+    Engine,
+    pass::{Handoff, Passing},
+    store::Memory,
+};
 
 const TRIAGE: &str = "https://triage.example.com";
 const BILLING: &str = "https://billing.example.com";
 
 fn gate() -> chancery_scope::Gate {
+    gate_that("escalate")
+}
+
+fn gate_that(on_violation: &str) -> chancery_scope::Gate {
     let file = r#"
         [workflow]
         name = "refunds"
@@ -28,7 +37,8 @@ fn gate() -> chancery_scope::Gate {
         requires = ["refund"]
         on_violation = "escalate"
     "#;
-    chancery_scope::Gate::new("triage").workflow(Workflow::parse(file).unwrap()).approvers(["alice"])
+    let file = file.replace("escalate", on_violation);
+    chancery_scope::Gate::new("triage").workflow(Workflow::parse(&file).unwrap()).approvers(["alice"])
 }
 
 fn billing() -> Card {
@@ -173,4 +183,70 @@ fn the_token_that_goes_along_is_narrower() {
     assert_eq!((seen.hops, seen.scope.hops), (1, Some(1)));
     assert!(verify(BILLING, "triage").is_err() && verify(TRIAGE, "refund").is_err());
     assert_eq!(Lattice::new(gate()).token(&step(&card, &[], &Caller::new("ada"), &trail)), None);
+}
+
+/// The one agent that can be found.
+struct Town(Engine);
+
+#[async_trait]
+impl Peers for Town {
+    async fn peer(&self, agent: &str) -> chancery_core::Result<Peer> {
+        assert_eq!(agent, BILLING);
+        Ok(Peer::new(billing(), Arc::new(self.0.clone())))
+    }
+}
+
+/// LA-22, LA-25, HO-40: a handoff beyond its scope is not made. The task fails, or a person is asked and allows it once.
+#[tokio::test]
+async fn a_handoff_beyond_its_scope_is_made_when_somebody_allows_it() {
+    async fn triage(turn: Turn) -> Result<Outcome, Failure> {
+        Ok(Outcome::transfer(Handoff::to(BILLING).requires(if turn.text() == "refund" { "refund" } else { "close" })))
+    }
+    async fn pays(turn: Turn) -> Result<Outcome, Failure> {
+        turn.status("Paying").await?;
+        Ok(Outcome::Completed)
+    }
+    async fn send(engine: &Engine, message: Message) -> Task {
+        match engine.send_message(&Caller::new("alice"), SendMessage::new(message)).await.unwrap() {
+            SendReply::Task(task) => *task,
+            other => panic!("{other:?}"),
+        }
+    }
+    let billing_engine = Engine::new(billing(), pays).store(Memory::new()).start();
+    let start = |on_violation| {
+        let lattice = Lattice::new(gate_that(on_violation));
+        let passing = Passing::new(Arc::new(Town(billing_engine.clone()))).at(TRIAGE).gate(lattice.clone());
+        let card = Card::new("Triage", "Sorts").skill("triage", "Sorts");
+        Engine::new(card, Guarded::new(triage, lattice)).passing(passing).store(Memory::new()).start()
+    };
+    let received = async || {
+        let page = billing_engine.list_tasks(&Caller::anonymous(), ListTasks::default()).await.unwrap();
+        page.tasks.len()
+    };
+
+    let failed = send(&start("fail"), Message::user("close")).await;
+    let error = |task: &Task| task.status.message.as_ref().unwrap().metadata[extension::HANDOFF]["error"].clone();
+    assert_eq!((failed.status.state, &error(&failed)["code"]), (TaskState::Failed, &json!("scope_violation")));
+    assert_eq!(error(&failed)["violation"]["missing"], json!([{"skill": "close", "why": "skill_out_of_scope"}]));
+
+    let engine = start("escalate");
+    let asked = send(&engine, Message::user("close")).await;
+    assert_eq!((asked.status.state, &error(&asked)["code"]), (TaskState::InputRequired, &json!("scope_violation")));
+    let mut again = Message::user("please");
+    again.task_id = Some(asked.id.clone());
+    assert_eq!(send(&engine, again).await.status.state, TaskState::InputRequired, "nobody has allowed it");
+    assert_eq!(received().await, 0);
+    let mut allowed = approval(Some("alice"));
+    allowed.task_id = Some(asked.id.clone());
+    assert_eq!(send(&engine, allowed).await.status.state, TaskState::Completed);
+    assert_eq!(received().await, 1);
+
+    // What is in scope needs nobody's word, and the scope goes along.
+    assert_eq!(send(&engine, Message::user("refund")).await.status.state, TaskState::Completed);
+    let page = billing_engine.list_tasks(&Caller::anonymous(), ListTasks::default()).await.unwrap();
+    let scopes = page.tasks.iter().filter_map(|task| TransferContext::of(task.history.first()?).ok()??.scope);
+    assert_eq!(
+        scopes.map(Value::Object).collect::<Vec<_>>(),
+        [json!({"skills": ["refund"], "hops": 1}), json!({"skills": ["refund"], "hops": 1})]
+    );
 }
