@@ -78,7 +78,7 @@ impl Operations for Engine {
             TaskPage::new(Vec::with_capacity(size), request.applied_page_size(), i32::try_from(listing.total).unwrap_or(i32::MAX));
         for stored in listing.tasks.iter().take(size) {
             let task = view::task(log::fold(stored).map_err(unavailable)?, view::is_aware(caller));
-            if is_unwanted(&task, request) {
+            if is_unwanted(&task, &request) {
                 continue;
             }
             let mut task = trimmed(task, request.history_length);

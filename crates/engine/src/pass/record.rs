@@ -112,12 +112,12 @@ impl Record {
 
     /// Whether somebody has to go on with it.
     pub(crate) fn is_open(&self, task: &Task) -> bool {
-        match self.state {
+        let open = match self.state {
             State::Prepared | State::Waiting => true,
             State::Committed => self.relayed,
             State::Aborted => false,
-        }
-        &&!task.status.state.is_terminal()
+        };
+        open && !task.status.state.is_terminal()
     }
 
     pub(crate) fn aborted(mut self, code: Option<RefusalCode>) -> Self {

@@ -108,7 +108,8 @@ fn a_token_of_ours_survives_biscuit_python() {
     assert!(roots.verify(&token, BILLING, now(), &Needs::skills(["triage"])).is_err());
     assert!(roots.verify(&token, "https://triage.example.com", now(), &Needs::default()).is_err());
 
-    let hop = Hop::new(BILLING, LEDGER, Scope { hops: Some(0), ..Scope::of_skills(["refund"]) });
+    let scope: Scope = serde_json::from_value(json!({"skills": ["refund"], "hops": 0})).unwrap();
+    let hop = Hop::new(BILLING, LEDGER, scope);
     let token = hop.audiences(Some([LEDGER.to_owned()].into())).narrow(&token).unwrap();
     let mut check = |audience, hops, skills| {
         let question = json!({"check": token.expose(), "root": issuer.public_key(), "code": receiver(audience, hops, skills)});

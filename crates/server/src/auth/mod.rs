@@ -196,7 +196,7 @@ impl Auth {
     }
 
     /// Lets a caller in to the agent at an address, or says why not. Only the head of the request is looked at.
-    pub(crate) async fn admit(&self, realm: &str, at: &str, head: &Parts) -> Result<Caller, Denial> {
+    pub(crate) async fn admit(&self, realm: &str, url: &str, head: &Parts) -> Result<Caller, Denial> {
         let alternatives = self.alternatives();
         // Of each scheme, once.
         let mut seen: Vec<Option<Proven>> = vec![None; self.schemes.len()];
@@ -206,7 +206,7 @@ impl Auth {
             let (mut complete, mut missing) = (true, BTreeSet::new());
             for (at, name, scheme) in self.schemes_of(requirement) {
                 if seen[at].is_none() {
-                    seen[at] = Some(scheme.prove(at, head).await.unwrap_or_else(|error| {
+                    seen[at] = Some(scheme.prove(url, head).await.unwrap_or_else(|error| {
                         // Another alternative may do.
                         unavailable = Some(error);
                         Proven::Wrong("the keys cannot be fetched")
