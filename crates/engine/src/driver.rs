@@ -530,11 +530,9 @@ impl Driver {
     /// Takes up the handoff of a process that died.
     fn resume_handoff(&mut self) {
         let live = self.journal.live.clone();
-        let (record, last) = live.read(|task| {
-            let last = task.history.iter().rev().find(|message| message.role == chancery_core::Role::User);
-            (pass::record::Record::of(task), last.cloned().unwrap_or_default())
-        });
-        let turn = self.turn_of(Opening::again(last, self.journal.engine.caller_of(&live.scope)));
+        let last = live.read(|task| task.history.iter().rev().find(|message| message.role == chancery_core::Role::User).cloned());
+        let turn = self.turn_of(Opening::again(last.unwrap_or_default(), self.journal.engine.caller_of(&live.scope)));
+        let record = pass::record::Record::read(turn.notes());
         let (Some(record), Some(passing)) = (record, turn.passing()) else {
             let words = Message::agent("The server was restarted, and can hand tasks over no more; the task was not finished.");
             return self.journal.put_status(TaskState::Failed, Some(words));

@@ -1,6 +1,6 @@
 //! The durable record of a handoff: a note beside the events of the task that is handed over.
 
-use chancery_core::{Message, Remarks, Secret, Seq, Task, TaskId, Timestamp, Transfer};
+use chancery_core::{Message, Notes, Remarks, Secret, Seq, Task, TaskId, Timestamp, Transfer};
 use serde::{Deserialize, Serialize};
 
 use super::RefusalCode;
@@ -99,10 +99,11 @@ impl Head {
 impl Record {
     /// The record of a task, if it has one.
     pub(crate) fn of(task: &Task) -> Option<Self> {
-        if task.notes.is_empty() {
-            return None;
-        }
-        task.notes.read(NOTE)
+        Self::read(&task.notes)
+    }
+
+    pub(crate) fn read(notes: &Notes) -> Option<Self> {
+        notes.read(NOTE)
     }
 
     /// What is to be noted so that this is the record.

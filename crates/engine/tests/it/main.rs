@@ -16,6 +16,7 @@ mod crash;
 mod fanout;
 #[cfg(feature = "sqlite")]
 mod folder;
+mod handoff;
 mod idempotency;
 #[cfg(feature = "sqlite")]
 mod kill;
