@@ -42,7 +42,8 @@ fn gate_that(on_violation: &str) -> chancery_scope::Gate {
 }
 
 fn billing() -> Card {
-    Card::new("Billing", "Pays back").skill("refund", "Pays back").skill("close", "Closes an account")
+    let card = Card::new("Billing", "Pays back").takes(["text/plain"]).gives(["text/plain"]);
+    card.skill("refund", "Pays back").skill("close", "Closes an account")
 }
 
 fn trail(hops: usize) -> Trail {
@@ -174,7 +175,8 @@ fn the_token_that_goes_along_is_narrower() {
     use chancery_scope::{Grant, Issuer, Needs, Roots};
     let issuer = Issuer::generate(1);
     let roots = Roots::new().root(1, &issuer.public_key()).unwrap();
-    let token = issuer.mint(&Grant::new(Scope::of_skills(["triage", "refund"]))).unwrap();
+    let granted = json!({"skills": ["triage", "refund"], "inputModes": ["text/plain"], "outputModes": ["text/plain"]});
+    let token = issuer.mint(&Grant::new(serde_json::from_value(granted).unwrap())).unwrap();
     let caller = Caller::new("ada").carried(ScopeTokens::verify(&roots, &token, TRIAGE, Timestamp::EPOCH).unwrap());
     let (card, trail) = (billing(), trail(1));
     let passed = Lattice::new(gate()).token(&step(&card, &[], &caller, &trail)).unwrap();
