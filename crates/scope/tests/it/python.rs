@@ -102,7 +102,7 @@ fn a_token_of_ours_survives_biscuit_python() {
     let seen = roots.verify(&token, BILLING, now(), &Needs::skills(["refund"])).unwrap();
     let expected = json!({
         "skills": ["refund"], "audiences": [BILLING, LEDGER], "scopes": ["refund:write"],
-        "inputModes": modes, "outputModes": modes, "hops": 1, "notAfter": "2026-12-31T00:00:00Z",
+        "inputModes": modes, "outputModes": modes, "hops": 1, "notAfter": "2026-12-31T00:00:00.000Z",
     });
     assert_eq!((serde_json::to_value(&seen.scope).unwrap(), seen.hops), (expected, 1));
     assert!(roots.verify(&token, BILLING, now(), &Needs::skills(["triage"])).is_err());
