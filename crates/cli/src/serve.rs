@@ -393,6 +393,9 @@ impl Plan {
         if let Some(auth) = &self.rules {
             server = server.auth(auth.clone());
         }
+        if let Some(tokens) = self.config.as_ref().and_then(|config| config.reach.tokens()) {
+            server = server.scope_tokens(tokens);
+        }
         let retention = self.config.as_ref().map_or(Some(Duration::from_secs(30 * 24 * 3_600)), |config| config.retention.tasks);
         for agent in &self.agents {
             let rules = Rules { all: self.rules.as_ref(), config: self.config.as_ref() };

@@ -27,6 +27,9 @@ use crate::{
     trouble::{Trouble, TroubleKind},
 };
 
+/// How far a task may reach, signed by somebody; sent for a caller that carries it.
+const SCOPE_TOKEN: &str = "a2a-scope-token";
+
 /// Calls an agent.
 ///
 /// It implements [`Operations`](chancery_core::Operations), the protocol in full; the methods here are
@@ -517,7 +520,8 @@ impl Call {
     fn headers_for(&self, route: &Route, settings: &Settings) -> Result<HeaderMap> {
         let mut map = settings.headers.clone();
         let mut add = |name: &'static str, value: &str| {
-            let value = HeaderValue::from_str(value).map_err(|_| Error::invalid_param(name, "holds what no header can"))?;
+            let mut value = HeaderValue::from_str(value).map_err(|_| Error::invalid_param(name, "holds what no header can"))?;
+            value.set_sensitive(name == SCOPE_TOKEN);
             map.insert(HeaderName::from_static(name), value);
             Ok::<_, Error>(())
         };
@@ -536,6 +540,9 @@ impl Call {
         }
         if let Some(seq) = caller.resume_after.filter(|_| self.request.operation() != Operation::SendMessage) {
             add("last-event-id", &seq.to_string())?;
+        }
+        if let Some(carried) = &caller.carried {
+            add(SCOPE_TOKEN, carried.token.expose())?;
         }
         if let Some(trace) = &caller.trace {
             add("traceparent", &trace.parent)?;

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{event::Seq, secret::Secret};
+use crate::{error::Result, event::Seq, json::Object, secret::Secret, time::Timestamp};
 
 /// The circumstances of one call: who it is for, what was activated, how long it may take.
 ///
@@ -36,6 +36,41 @@ pub struct Caller {
     pub names_tasks: bool,
     /// Opens one task that is somebody else's.
     pub grant: Option<Secret>,
+    /// How far the task may reach by the token that came with the call.
+    pub carried: Option<Carried>,
+}
+
+/// A scope token that came with a call, and what it says. It has been verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Carried {
+    /// The token, to be narrowed and passed on. It is never written into a message.
+    pub token: Secret,
+    /// Whom it was made for, if it says so.
+    pub subject: Option<String>,
+    /// The workflow that it was made for, if it says so.
+    pub workflow: Option<String>,
+    /// How far the task may reach: a scope, as JSON.
+    pub scope: Object,
+    /// How often the token was passed on. Nobody who holds it can make that less.
+    pub hops: u32,
+}
+
+impl Carried {
+    /// A token and what it says.
+    pub fn new(token: impl Into<Secret>, scope: Object, hops: u32) -> Self {
+        Self { token: token.into(), subject: None, workflow: None, scope, hops }
+    }
+}
+
+/// Verifies scope tokens.
+pub trait ScopeTokens: Send + Sync {
+    /// What a token says, if it was issued by somebody who may, is meant for the agent with this address, and has not
+    /// ended.
+    ///
+    /// # Errors
+    /// It does not verify; the source says why, for our log.
+    fn verify(&self, token: &Secret, audience: &str, now: Timestamp) -> Result<Carried>;
 }
 
 /// A W3C trace context, as it came in.
@@ -128,6 +163,13 @@ impl Caller {
     #[must_use]
     pub fn grant(mut self, token: impl Into<Secret>) -> Self {
         self.grant = Some(token.into());
+        self
+    }
+
+    /// Adds the token that came with the call.
+    #[must_use]
+    pub fn carried(mut self, carried: Carried) -> Self {
+        self.carried = Some(carried);
         self
     }
 

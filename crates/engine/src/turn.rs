@@ -281,6 +281,12 @@ impl Turn {
         &self.shared.notes
     }
 
+    /// The card of the agent.
+    #[cfg(feature = "scope")]
+    pub(crate) fn card(&self) -> Arc<chancery_core::Card> {
+        self.shared.engine.setup().card.clone()
+    }
+
     /// Now, as the engine sees it.
     pub(crate) fn now(&self) -> chancery_core::Timestamp {
         self.shared.engine.now()

@@ -1,6 +1,6 @@
 //! What an agent can do by its card, what of that a scope lets another use, and what is missing.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt};
 
 use chancery_core::{Card, SecurityRequirement, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -281,6 +281,38 @@ impl Violation {
         self.workflow = Some(workflow.into());
         self.edge = Some(edge.into());
         self
+    }
+}
+
+impl fmt::Display for Violation {
+    /// In words, for people.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} may not pass work on to {}", self.from, self.to)?;
+        for (at, missing) in self.missing.iter().enumerate() {
+            write!(f, "{}{missing}", if at == 0 { ": " } else { "; " })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let skill = self.skill.as_deref().unwrap_or("any skill");
+        match self.why {
+            Why::UnknownSkill => write!(f, "there is no skill {skill}"),
+            Why::SkillOutOfScope => write!(f, "{skill} is not in its scope"),
+            Why::AudienceOutOfScope => write!(f, "that agent may not be asked for {skill}"),
+            Why::ScopeMissing => {
+                let scopes: Vec<_> = self.scopes.iter().map(String::as_str).collect();
+                write!(f, "{skill} demands {}", scopes.join(" and "))
+            }
+            Why::InputMode => write!(f, "nothing that may be sent is taken by {skill}"),
+            Why::OutputMode => write!(f, "nothing that {skill} gives may come back"),
+            Why::BudgetExceeded => write!(f, "it costs more than may be spent"),
+            Why::HopsExhausted => write!(f, "it was passed on as often as it may be"),
+            Why::Expired => write!(f, "its scope has ended"),
+            Why::Empty => write!(f, "its scope allows no skill there"),
+        }
     }
 }
 

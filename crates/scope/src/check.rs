@@ -287,7 +287,7 @@ impl<'a> Check<'a> {
                 if !self.may_pass(at, edge, &scope, &path) {
                     continue;
                 }
-                let arriving = edge.passes_on(&scope);
+                let arriving = edge.passes_on(&scope, true);
                 // What is asked of the target is not limited by how far it may pass it on.
                 self.ask(target, &Scope { hops: None, ..arriving.clone() }, &path);
                 open.extend(self.arrive(target, arriving, &path));

@@ -3,7 +3,8 @@
 //! A [`Scope`] is an element of a lattice with an exact meet: what two scopes both allow is again a scope, and
 //! a task that is passed on can only lose. [`Capabilities`] are what an agent can do by its card, and
 //! [`Required::within`] is the question before every call: is all that is needed allowed? A [`Workflow`] is the
-//! same question over a whole file of agents and edges, answered before anything runs.
+//! same question over a whole file of agents and edges, answered before anything runs; a [`Gate`] reads the same
+//! file and asks it again, before each call.
 //!
 //! ```
 //! use chancery_core::{Card, Timestamp};
@@ -22,13 +23,23 @@
 
 mod caps;
 mod check;
+mod gate;
 mod pattern;
 mod picture;
 mod scope;
+#[cfg(feature = "biscuit")]
+mod token;
 mod workflow;
 
 pub use caps::{Capabilities, Capability, Kind, Missing, Refused, Required, Violation, Why};
 pub use check::{AgentReport, Code, EdgeReport, Finding, Known, Level, Report, Trust};
+pub use gate::{Arrival, Denied, Gate, Passage, Passed, Strictness};
 pub use pattern::{Audience, Mode, Name, Origin, Pattern, PatternError, Patterns};
 pub use scope::Scope;
+#[cfg(feature = "biscuit")]
+pub use token::{Grant, Hop, Issuer, Needs, Roots, Seen, TokenError, Vocabulary};
 pub use workflow::{Agent, Edge, OnViolation, Workflow, WorkflowError};
+
+#[doc = include_str!("../../../docs/guide/scope.md")]
+#[cfg(all(doctest, feature = "biscuit"))]
+struct Guide;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     caps::{Kind, Required},
+    pattern::{Name, Patterns},
     scope::Scope,
 };
 
@@ -84,9 +85,9 @@ pub struct Edge {
     /// What goes along. When not said, no more than what is required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<Scope>,
-    /// What becomes of a task whose way is not allowed.
-    #[serde(default)]
-    pub on_violation: OnViolation,
+    /// What becomes of a task whose way is not allowed, when the edge says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_violation: Option<OnViolation>,
 }
 
 /// What becomes of a task whose way is not allowed (LA-25).
@@ -206,6 +207,18 @@ impl Workflow {
         self.agents.iter().find(|agent| agent.id == id)
     }
 
+    /// An agent and all that work may come to from there, by their ids.
+    #[must_use]
+    pub fn reachable<'a>(&'a self, from: &'a str) -> BTreeSet<&'a str> {
+        let mut seen = BTreeSet::from([from]);
+        let mut open = vec![from];
+        while let Some(at) = open.pop() {
+            let next = self.edges.iter().filter(|edge| edge.from == at).map(|edge| edge.to.as_str());
+            open.extend(next.filter(|to| seen.insert(to)));
+        }
+        seen
+    }
+
     /// The edge between two agents, if work may be passed on there in this way.
     #[must_use]
     pub fn edge(&self, from: &str, to: &str, kind: Kind) -> Option<&Edge> {
@@ -226,14 +239,23 @@ impl Edge {
         Required { skills: self.requires.clone(), ..Required::default() }
     }
 
-    /// What goes along over this edge of the scope that its agent holds: what is granted, else what is
-    /// required, and one hop less (LA-23).
+    /// What goes along over this edge of the scope that its agent holds: what is granted, and one hop less. With the
+    /// least privilege, an edge that grants no skills by name grants those that it requires (LA-23).
     #[must_use]
-    pub fn passes_on(&self, held: &Scope) -> Scope {
-        match &self.grant {
-            Some(grant) => held.passed_on(grant),
-            None if self.requires.is_empty() => held.passed_on(&Scope::top()),
-            None => held.passed_on(&Scope::of_skills(&self.requires)),
+    pub fn passes_on(&self, held: &Scope, least_privilege: bool) -> Scope {
+        let mut grant = self.grant.clone().unwrap_or_default();
+        if least_privilege && grant.skills.is_none() && !self.requires.is_empty() {
+            grant.skills = Scope::of_skills(&self.requires).skills;
+        }
+        held.passed_on(&grant)
+    }
+
+    /// The skills that may be asked for over this edge: those that it grants or requires; `None` for any.
+    pub(crate) fn skills(&self, least_privilege: bool) -> Option<Patterns<Name>> {
+        let required = || Scope::of_skills(&self.requires).skills.unwrap_or_default();
+        match self.grant.as_ref().and_then(|grant| grant.skills.as_ref()) {
+            Some(granted) => Some(granted.join(&required())),
+            None => (least_privilege && !self.requires.is_empty()).then(required),
         }
     }
 }

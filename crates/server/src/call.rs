@@ -2,10 +2,13 @@
 //! on a repeated message means.
 
 use chancery_core::{
-    Answer, Bytes, Caller, Error, ErrorKind, GetTask, Grant, Operations, Request, Result, Secret, SendMessage, Seq, Subscribe,
-    TraceContext, Version, extension,
+    Answer, Bytes, Caller, Carried, Error, ErrorKind, GetTask, Grant, Operations, Request, Result, ScopeTokens, Secret, SendMessage, Seq,
+    Subscribe, TraceContext, Version, extension,
 };
+use chancery_engine::clock::{Clock as _, SystemClock};
 use http::{HeaderMap, HeaderName};
+
+use crate::auth::Denial;
 
 /// Names a request, so that its repetition does not happen twice.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -13,6 +16,8 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Opens one task that is somebody else's.
 const TASK_GRANT: HeaderName = HeaderName::from_static(Grant::HEADER);
+/// How far the task may reach, signed by somebody. It travels beside the message, for messages are stored and shown.
+const SCOPE_TOKEN: HeaderName = HeaderName::from_static("a2a-scope-token");
 pub(crate) const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 pub(crate) const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
 /// Bytes of an idempotency key.
@@ -40,6 +45,23 @@ pub(crate) fn caller(who: &Caller, headers: &HeaderMap, version: Version, known:
         caller.idempotency_key = Some(key.ok_or_else(|| Error::invalid_param("Idempotency-Key", words))?.to_owned());
     }
     Ok(caller)
+}
+
+/// What the scope token of a request says, if it has one.
+///
+/// # Errors
+/// It does not verify.
+pub(crate) fn carried(tokens: &dyn ScopeTokens, headers: &HeaderMap, at: &str) -> Result<Option<Carried>, Denial> {
+    let mut values = headers.get_all(&SCOPE_TOKEN).iter();
+    let token = match (values.next(), values.next()) {
+        (None, _) => return Ok(None),
+        (Some(token), None) => token.to_str().unwrap_or_default().trim(),
+        (Some(_), Some(_)) => "",
+    };
+    tokens.verify(&Secret::new(token), at, SystemClock.now()).map(Some).map_err(|error| {
+        tracing::debug!(cause = std::error::Error::source(&error), "a scope token was refused");
+        Denial { why: "the scope token does not verify", ..error.into() }
+    })
 }
 
 /// The text of a header.

@@ -15,7 +15,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use chancery_core::{Binding, BoxError, Bytes, Card, Error, Operations, Result, Version};
+use chancery_core::{Binding, BoxError, Bytes, Card, Error, Operations, Result, ScopeTokens, Version};
 use chancery_wire::version::{CardForm, card_form};
 use http::{
     HeaderValue, Method, Request, Response, StatusCode,
@@ -74,9 +74,16 @@ pub(crate) struct Hosted {
     pub(crate) bindings: Vec<Binding>,
     /// Who may call it; everybody when nothing is said.
     pub(crate) auth: Option<Arc<Auth>>,
+    /// Who verifies the scope tokens that come with calls; without, they say nothing.
+    pub(crate) scope_tokens: Option<Arc<dyn ScopeTokens>>,
 }
 
 impl Hosted {
+    /// Where the agent is, as its card says.
+    pub(crate) fn url(&self) -> &str {
+        self.card.supported_interfaces.first().map_or("", |interface| interface.url.as_str())
+    }
+
     /// An agent with its card, which says where it is and what it knows.
     pub(crate) fn new(key: &str, path: &str, card: &Card, operations: Arc<dyn Operations>, since: HeaderValue) -> Result<Self> {
         let extensions = card.capabilities.extensions.iter().map(|extension| extension.uri.clone()).collect();
@@ -90,6 +97,7 @@ impl Hosted {
             versions: crate::server::VERSIONS.to_vec(),
             bindings: crate::server::BINDINGS.to_vec(),
             auth: None,
+            scope_tokens: None,
         })
     }
 }

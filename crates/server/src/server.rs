@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use chancery_core::{Binding, Card, Error, Extension, Interface, Operations, Result, Version, extension};
+use chancery_core::{Binding, Card, Error, Extension, Interface, Operations, Result, ScopeTokens, Version, extension};
 use chancery_engine::{
     Agent, Builder, Engine,
     clock::{Clock as _, SystemClock},
@@ -68,6 +68,7 @@ pub struct Server {
     origins: Vec<String>,
     tls: Option<Tls>,
     auth: Option<Auth>,
+    scope_tokens: Option<Arc<dyn ScopeTokens>>,
     lenient_version: bool,
     guard: Guard,
     schedule: Option<Schedule>,
@@ -174,6 +175,7 @@ impl Server {
             origins: Vec::new(),
             tls: None,
             auth: None,
+            scope_tokens: None,
             lenient_version: false,
             guard: Guard::new(),
             schedule: None,
@@ -287,6 +289,13 @@ impl Server {
         self
     }
 
+    /// Who verifies the scope tokens that come with calls, in the header `A2A-Scope-Token`. A call whose token does not
+    /// verify is refused. Without this the header says nothing.
+    pub fn scope_tokens(mut self, tokens: Arc<dyn ScopeTokens>) -> Self {
+        self.scope_tokens = Some(tokens);
+        self
+    }
+
     /// How long answers and turns may take to finish when the server stops.
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
@@ -343,6 +352,7 @@ impl Server {
             versions: self.versions,
             bindings: self.bindings,
             auth: self.auth.map(Arc::new),
+            scope_tokens: self.scope_tokens,
             post,
             certificates,
         };
@@ -374,6 +384,7 @@ struct Works {
     versions: Vec<Version>,
     bindings: Vec<Binding>,
     auth: Option<Arc<Auth>>,
+    scope_tokens: Option<Arc<dyn ScopeTokens>>,
     /// Fetches keys.
     post: guard::Client,
     /// Whether clients can show certificates.
@@ -430,6 +441,7 @@ impl Works {
         let since = HeaderValue::from_str(&since).map_err(Error::internal)?;
         let mut agent = Hosted::new(&key, &path, &card, operations, since)?;
         (agent.versions, agent.bindings, agent.auth) = (versions, bindings, auth);
+        agent.scope_tokens.clone_from(&self.scope_tokens);
         Ok((agent, engine))
     }
 

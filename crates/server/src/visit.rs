@@ -77,10 +77,16 @@ pub(crate) struct Done {
 impl<'a> Visit<'a> {
     /// Lets a caller in, by the head of its request alone. Until then it takes no place from anybody.
     pub(crate) async fn begin(doors: &'a Inner, agent: &'a Hosted, head: &'a Parts, peer: Option<IpAddr>) -> Result<Self, Denial> {
-        let who = match &agent.auth {
+        let denied = |denial| doors.denied(agent, peer, denial);
+        let mut who = match &agent.auth {
             None => Caller::anonymous(),
-            Some(auth) => auth.admit(&agent.key, head).await.map_err(|denial| doors.denied(agent, peer, denial))?,
+            Some(auth) => auth.admit(&agent.key, agent.url(), head).await.map_err(denied)?,
         };
+        if let Some(tokens) = &agent.scope_tokens
+            && let Some(carried) = call::carried(&**tokens, &head.headers, agent.url()).map_err(denied)?
+        {
+            who.carried = Some(carried);
+        }
         Ok(Self { doors, agent, head, peer, who, deadline: None })
     }
 

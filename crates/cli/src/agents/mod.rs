@@ -10,7 +10,10 @@ mod process;
 use std::sync::Arc;
 
 use chancery_core::{Binding, Card, Version};
-use chancery_engine::{Agent, Builder, Engine, Failure, OnRestart, Outcome, Turn};
+use chancery_engine::{
+    Agent, Builder, Engine, Failure, OnRestart, Outcome, Turn,
+    pass::{Guarded, Lattice},
+};
 use tokio::sync::Semaphore;
 
 pub(crate) use self::process::Children;
@@ -34,6 +37,8 @@ pub(crate) struct Made {
     /// The versions it is served in.
     pub(crate) versions: Vec<Version>,
     on_restart: OnRestart,
+    /// How far it reaches, if that is said.
+    lattice: Option<Lattice>,
     agent: Any,
 }
 
@@ -57,7 +62,8 @@ impl Config {
     /// The agents of the file. Their processes belong to `children`, which is stopped after the server.
     #[must_use]
     pub(crate) fn agents(&self, children: &Children) -> Vec<Made> {
-        self.agents.iter().map(|agent| Made::new(agent, &self.server.versions, children)).collect()
+        let made = |agent| Made::new(agent, &self.server.versions, children).within(&self.reach);
+        self.agents.iter().map(made).collect()
     }
 }
 
@@ -86,15 +92,26 @@ impl Made {
             bindings: agent.bindings.clone(),
             versions: agent.versions.clone().unwrap_or_else(|| versions.to_vec()),
             on_restart: agent.on_restart,
+            lattice: None,
             agent: Any { backend, places: agent.concurrency.map(|places| Arc::new(Semaphore::new(places))) },
         }
+    }
+
+    /// The same agent, which reaches only so far.
+    fn within(mut self, reach: &config::Reach) -> Self {
+        self.lattice = reach.lattice(&self.name);
+        self
     }
 
     /// The engine to be started, with the card as it is served. The store, the sender of notifications and
     /// the retention are left to the caller.
     #[must_use]
     pub(crate) fn builder(&self, card: Card) -> Builder {
-        let engine = Engine::new(card, self.agent.clone()).name(&self.name).on_restart(self.on_restart);
+        let engine = match &self.lattice {
+            Some(lattice) => Engine::new(card, Guarded::new(self.agent.clone(), lattice.clone())),
+            None => Engine::new(card, self.agent.clone()),
+        };
+        let engine = engine.name(&self.name).on_restart(self.on_restart);
         match &self.extended {
             Some(card) => engine.extended_card(card.clone()),
             None => engine,

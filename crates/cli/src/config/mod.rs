@@ -8,6 +8,7 @@ mod auth;
 mod card;
 mod problem;
 mod quantity;
+mod scope;
 mod section;
 mod watch;
 
@@ -31,6 +32,7 @@ pub(crate) use self::{
     auth::{Auth, Tls},
     problem::{Problem, nearest},
     quantity::{duration, size},
+    scope::Reach,
     watch::Watch,
 };
 
@@ -58,6 +60,8 @@ pub(crate) struct Config {
     pub(crate) auth: Option<Auth>,
     /// `[tls]`.
     pub(crate) tls: Option<Tls>,
+    /// `[workflows]`, `[lattice]` and `[scope]`.
+    pub(crate) reach: Reach,
     /// `[limits]`.
     pub(crate) limits: Limits,
     /// `[retention]`.
@@ -136,7 +140,10 @@ pub(crate) struct Log {
     pub(crate) level: tracing::Level,
 }
 
-const SECTIONS: Keys = Keys { known: &["server", "store", "push", "auth", "tls", "limits", "retention", "log", "agent"], later: &["bus"] };
+const SECTIONS: Keys = Keys {
+    known: &["server", "store", "push", "auth", "tls", "workflows", "lattice", "scope", "limits", "retention", "log", "agent"],
+    later: &["bus"],
+};
 const SERVER: Keys = Keys {
     known: &["listen", "public_url", "data", "versions", "lenient_version", "drain", "reload"],
     later: &["console", "database", "bus"],
@@ -171,17 +178,21 @@ impl Config {
         let agents = root.remove_entry("agent");
         known_sections(&document, &root)?;
         let schemes = listed(&mut root, "auth", "scheme");
+        let roots = listed(&mut root, "scope", "roots");
         let mut open = |title: &'static str, keys: &Keys| section(&document, &mut root, title, keys);
         let server = server(open("[server]", &SERVER)?, &folder(file))?;
         let store = store(open("[store]", &STORE)?)?;
         let push = push(open("[push]", &PUSH)?)?;
         let auth = auth::auth(&document, open("[auth]", &auth::AUTH)?, schemes, &folder(file))?;
         let tls = auth::tls(open("[tls]", &auth::TLS)?, &folder(file))?;
+        open("[scope]", &scope::SCOPE)?;
+        let (workflows, lattice) = (open("[workflows]", &scope::WORKFLOWS)?, open("[lattice]", &scope::LATTICE)?);
+        let reach = scope::reach(&document, workflows, lattice, roots, &folder(file))?;
         let limits = limits(open("[limits]", &LIMITS)?)?;
         let retention = retention(open("[retention]", &RETENTION)?)?;
         let log = log(open("[log]", &LOG)?)?;
         let agents = self::agents(&document, agents, file, auth.as_ref())?;
-        Ok(Self { file: file.to_owned(), server, store, push, auth, tls, limits, retention, log, agents })
+        Ok(Self { file: file.to_owned(), server, store, push, auth, tls, reach, limits, retention, log, agents })
     }
 
     /// Checks what only the whole shows: that each agent's card is one that the protocol allows.
@@ -206,7 +217,8 @@ impl Config {
     #[must_use]
     pub(crate) fn sources(&self) -> Vec<PathBuf> {
         let cards = self.agents.iter().filter_map(|agent| agent.card_file.clone());
-        std::iter::once(self.file.clone()).chain(cards).collect()
+        let workflows = self.reach.workflows.iter().map(|(file, _)| file.clone());
+        std::iter::once(self.file.clone()).chain(cards).chain(workflows).collect()
     }
 }
 

@@ -31,7 +31,21 @@ fn the_default_file_is_what_a_file_without_words_means() {
 /// Each key of the default file stands there because it is read, and each key that is read stands there.
 #[test]
 fn the_default_file_names_every_key() {
-    let known = [SERVER, STORE, PUSH, auth::AUTH, auth::SCHEME, auth::TLS, LIMITS, RETENTION, LOG, agent::KEYS];
+    let known = [
+        SERVER,
+        STORE,
+        PUSH,
+        auth::AUTH,
+        auth::SCHEME,
+        auth::TLS,
+        scope::WORKFLOWS,
+        scope::LATTICE,
+        scope::ROOT,
+        LIMITS,
+        RETENTION,
+        LOG,
+        agent::KEYS,
+    ];
     for key in known.iter().flat_map(|keys| keys.known) {
         let named = DEFAULT.lines().any(|line| line.trim_start_matches("# ").starts_with(&format!("{key} = ")));
         assert!(named, "{key} is not in default.toml");
@@ -528,4 +542,55 @@ async fn the_examples_of_the_security_guide_work() {
         }
         running.shutdown().await;
     }
+}
+
+/// LA-24, LA-37, LA-45: the workflows, how strictly they are kept, and whose tokens are believed.
+#[test]
+fn how_far_agents_reach_is_read() {
+    let folder = Folder::new();
+    let key = "ed25519/acdd6d5b53bfee478bf689f8e012fe7988bf755e3d7c5152947abc149bc20189";
+    folder.write("refunds.toml", "[workflow]\nname = \"refunds\"\n[[agent]]\nid = \"triage\"\n");
+    let file = folder.path("a2a.toml");
+    let read = |text: &str| Config::parse(&file, text, &BTreeMap::new()).map(|config| config.reach);
+    let said = format!(
+        "[workflows]\nfiles = [\"refunds.toml\"]\n[lattice]\nmode = \"warn\"\nleast_privilege = false\non_violation = \"escalate\"\n\
+         approvers = [\"alice\"]\n[[scope.roots]]\nkid = 7\npublic_key = \"{key}\"\n"
+    );
+    let reach = read(&said).unwrap();
+    assert_eq!(reach.workflows[0].1.name, "refunds");
+    assert_eq!((reach.mode, reach.least_privilege), (Some(chancery_scope::Strictness::Warn), false));
+    assert_eq!((reach.on_violation, &reach.approvers[..]), (chancery_scope::OnViolation::Escalate, &["alice".to_owned()][..]));
+    assert_eq!(reach.roots, [(7, key.to_owned())]);
+    assert!(reach.tokens().is_some() && reach.lattice("triage").is_some());
+    let bare = read("").unwrap();
+    assert!(bare.tokens().is_none() && bare.lattice("triage").is_none());
+
+    refused(
+        "[lattice]\nmode = \"enforced\"",
+        "a2a.toml:2:8: mode must be \"off\" or \"warn\" or \"enforce\", not \"enforced\"\n  |\n2 | mode = \"enforced\"\n  |        ^^^^^^^^^^\nhint: did you mean \"enforce\"?",
+    );
+    refused(
+        "[lattice]\napprover = []",
+        "a2a.toml:2:1: [lattice] has no key \"approver\"\n  |\n2 | approver = []\n  | ^^^^^^^^\nhint: did you mean \"approvers\"?",
+    );
+    for (wrong, words) in [
+        ("[workflows]\nfiles = [\"none.toml\"]".to_owned(), "the workflow \"none.toml\" cannot be read: there is no such file"),
+        ("[[scope.roots]]\npublic_key = \"x\"".to_owned(), "the root has no kid"),
+        ("[[scope.roots]]\nkid = 1".to_owned(), "the root has no public_key"),
+        ("[[scope.roots]]\nkid = 1\npublic_key = \"ed25519/00\"".to_owned(), "this is no key"),
+        (format!("{said}[[scope.roots]]\nkid = 7\npublic_key = \"{key}\""), "there is a root 7 already"),
+        ("[scope]\nroot = 1".to_owned(), "[scope] has no key \"root\""),
+    ] {
+        let problem = read(&wrong).unwrap_err().to_string();
+        assert!(problem.contains(words), "{problem}");
+    }
+    // The guide is read as it stands.
+    let guide = include_str!("../../../../docs/guide/scope.md");
+    let examples: Vec<_> = guide.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    folder.write("refunds.toml", examples[0]);
+    assert_eq!(read(examples[1]).unwrap().workflows[0].1.edges[0].label(), "triage->billing");
+    assert_eq!((read(examples[2]).unwrap().roots.len(), examples.len()), (1, 3));
+    folder.write("refunds.toml", "[[agent]]\nid = \"triage\"\ncrad = 1\n");
+    let problem = read(&said).unwrap_err().to_string();
+    assert!(problem.starts_with("refunds.toml:"), "{problem}");
 }

@@ -12,6 +12,7 @@ mod grpc;
 mod operations;
 mod peer;
 mod proxy;
+mod scope;
 mod signed;
 mod tls;
 mod webhook;

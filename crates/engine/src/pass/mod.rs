@@ -12,6 +12,8 @@
 //! of the task is the lease of the handoff, and [`recover`](crate::recover) takes both over.
 
 mod handoff;
+#[cfg(feature = "scope")]
+mod lattice;
 pub(crate) mod perform;
 pub(crate) mod receive;
 pub(crate) mod record;
@@ -22,10 +24,14 @@ pub(crate) mod view;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use chancery_core::{Caller, Card, Extension, Object, Passage, Peers, Timestamp, Trail, TransferContext, extension, handoff::same_agent};
+use chancery_core::{
+    Caller, Card, Extension, Object, Passage, Peers, Secret, Timestamp, Trail, TransferContext, extension, handoff::same_agent,
+};
 use serde_json::json;
 
 pub use handoff::Handoff;
+#[cfg(feature = "scope")]
+pub use lattice::{Guarded, Lattice};
 pub use receive::Tokens;
 pub use refusal::{Refusal, RefusalCode};
 
@@ -92,6 +98,16 @@ pub trait Gate: Send + Sync {
     /// # Errors
     /// The object that says what would be violated.
     fn check(&self, step: &Step<'_>) -> Result<Option<Object>, Object>;
+
+    /// Whether a person is to be asked about what would be violated, instead of failing.
+    fn escalates(&self, _violation: &Object) -> bool {
+        false
+    }
+
+    /// The token that goes along with work that may be passed on, narrowed for the other agent.
+    fn token(&self, _step: &Step<'_>) -> Option<Secret> {
+        None
+    }
 }
 
 /// Work that is about to be passed on.
@@ -204,6 +220,12 @@ impl Passing {
     #[must_use]
     pub fn base_url(&self) -> &str {
         self.base_urls.first().map_or("", String::as_str)
+    }
+
+    /// Whether a person is to be asked about a refusal (LA-25).
+    pub(crate) fn escalates(&self, refusal: &Refusal) -> bool {
+        let asks = |gate: &Arc<dyn Gate>| refusal.violation.as_ref().is_some_and(|violation| gate.escalates(violation));
+        self.gate.as_ref().is_some_and(asks)
     }
 
     /// Whether a base URL is one of this agent's.

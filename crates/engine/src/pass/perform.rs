@@ -7,8 +7,8 @@
 //! ```
 
 use chancery_core::{
-    ChainEntry, Error, ErrorKind, Grant, Message, Part, Passage, Peer, Role, SendMessage, SendReply, Seq, Task, TaskState, Timestamp,
-    Trail, Transfer, TransferContext, extension, handoff,
+    Carried, ChainEntry, Error, ErrorKind, Grant, Message, Object, Part, Passage, Peer, Role, SendMessage, SendReply, Seq, Task, TaskState,
+    Timestamp, Trail, Transfer, TransferContext, extension, handoff,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -73,7 +73,10 @@ async fn hand_over(mut ride: Ride, mut handoff: Handoff) -> Result<Ending, Failu
             Err(Stop::Canceled) => return canceled(&mut ride, None, None).await,
         };
         tracing::warn!(code = ?refusal.code, target = refusal.target, reason = refusal.message, "the handoff came to nothing");
-        let Some(otherwise) = &handoff.otherwise else { return refuse(&mut ride, *refusal, record, handoff.escalate).await };
+        let Some(otherwise) = &handoff.otherwise else {
+            let escalate = handoff.escalate || ride.passing.escalates(&refusal);
+            return refuse(&mut ride, *refusal, record, escalate).await;
+        };
         let outcome = otherwise(&refusal);
         if let Some(record) = record {
             ride.note(status(TaskState::Working, None), &record.aborted(Some(refusal.code))).await?;
@@ -149,7 +152,10 @@ async fn prepare(ride: &mut Ride, wanted: &Handoff) -> Result<(Record, Peer), St
             now,
         };
         match gate.check(&step) {
-            Ok(granted) => scope = granted.or(scope),
+            Ok(granted) => {
+                scope = granted.or(scope);
+                ride.token = gate.token(&step);
+            }
             Err(violation) => {
                 let mut refusal = refused(Code::ScopeViolation, "the other agent would reach further than the task may".to_owned());
                 refusal.violation = Some(violation);
@@ -254,8 +260,10 @@ async fn ask(ride: &mut Ride, record: &Record, peer: &Peer) -> Result<SendReply,
         }
         let mut request = SendMessage::new(message.clone());
         request.configuration.return_immediately = true;
+        let mut caller = ride.caller(None);
+        caller.carried = ride.token.clone().map(|token| Carried::new(token, Object::new(), 0));
         // The one who sends finishes its attempt, whoever cancels meanwhile (HO-17).
-        match peer.operations.send_message(&ride.caller(None), request).await {
+        match peer.operations.send_message(&caller, request).await {
             Ok(reply) => return Ok(reply),
             Err(error) if may_pass(&error) && tries + 1 < TRIES => ride.pause(pause_after(Some(&error), tries)).await,
             Err(error) if may_pass(&error) => {

@@ -38,6 +38,8 @@ pub(crate) struct Ride {
     pub(crate) cancels: mpsc::UnboundedReceiver<Canceling>,
     /// Those whose wish is being fulfilled.
     pub(crate) canceling: Vec<Canceling>,
+    /// The scope token that goes along. It is kept nowhere else: after a crash the scope in the message is what is left.
+    pub(crate) token: Option<Secret>,
 }
 
 impl Ride {

@@ -222,7 +222,7 @@ impl Jwt {
             _ => Vec::new(),
         });
         let scopes = scopes.filter(|scope| !scope.is_empty()).collect();
-        Proven::Known(Identity { subject: format!("{}{subject}", self.prefix), scopes })
+        Proven::Known(Identity { subject: format!("{}{subject}", self.prefix), scopes, carried: None })
     }
 }
 

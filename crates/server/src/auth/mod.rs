@@ -61,7 +61,7 @@ pub struct Auth {
 pub(crate) struct Denial {
     pub(crate) error: Error,
     /// What would let it in, a value of `WWW-Authenticate` each.
-    challenges: Vec<HeaderValue>,
+    pub(crate) challenges: Vec<HeaderValue>,
     /// Why, for our log.
     pub(crate) why: &'static str,
 }
@@ -195,8 +195,8 @@ impl Auth {
         }
     }
 
-    /// Lets a caller in, or says why not. Only the head of the request is looked at.
-    pub(crate) async fn admit(&self, realm: &str, head: &Parts) -> Result<Caller, Denial> {
+    /// Lets a caller in to the agent at an address, or says why not. Only the head of the request is looked at.
+    pub(crate) async fn admit(&self, realm: &str, url: &str, head: &Parts) -> Result<Caller, Denial> {
         let alternatives = self.alternatives();
         // Of each scheme, once.
         let mut seen: Vec<Option<Proven>> = vec![None; self.schemes.len()];
@@ -206,7 +206,7 @@ impl Auth {
             let (mut complete, mut missing) = (true, BTreeSet::new());
             for (at, name, scheme) in self.schemes_of(requirement) {
                 if seen[at].is_none() {
-                    seen[at] = Some(scheme.prove(head).await.unwrap_or_else(|error| {
+                    seen[at] = Some(scheme.prove(url, head).await.unwrap_or_else(|error| {
                         // Another alternative may do.
                         unavailable = Some(error);
                         Proven::Wrong("the keys cannot be fetched")
@@ -251,7 +251,7 @@ impl Auth {
 
     fn lacking(&self, realm: &str, missing: &BTreeSet<String>) -> Denial {
         let scopes = missing.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
-        let tokens = self.schemes.iter().find(|(_, scheme)| matches!(scheme.kind, Kind::Bearer | Kind::Jwt(_)));
+        let tokens = self.schemes.iter().find(|(_, scheme)| matches!(scheme.kind, Kind::Bearer | Kind::Jwt(_) | Kind::ScopeToken(_)));
         let challenge = tokens.and_then(|(_, scheme)| value(&scheme.challenge(realm, Some("insufficient_scope"), &scopes)));
         let error = Error::new(ErrorKind::PermissionDenied, "The credentials do not allow this").with("scope", scopes);
         Denial { challenges: challenge.into_iter().collect(), error, why: "a scope is missing" }
@@ -281,6 +281,7 @@ fn joined(caller: Option<Caller>, name: &str, identity: &Identity) -> Caller {
         }
     };
     caller.scopes.extend(identity.scopes.iter().cloned());
+    caller.carried = caller.carried.or_else(|| identity.carried.as_deref().cloned());
     caller
 }
 

@@ -1,11 +1,12 @@
 //! One way to prove who one is, and those who can.
 
-use std::{collections::BTreeSet, fmt};
+use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use chancery_core::{
-    SecurityScheme,
+    Carried, ScopeTokens, Secret, SecurityScheme,
     security::{ApiKeyLocation, ApiKeyScheme, HttpAuthScheme, MutualTlsScheme, OpenIdConnectScheme},
 };
+use chancery_engine::clock::{Clock as _, SystemClock};
 use http::{
     HeaderMap, HeaderName,
     header::{AUTHORIZATION, COOKIE},
@@ -41,6 +42,17 @@ pub(super) enum Kind {
     Basic,
     Jwt(Jwt),
     MutualTls(CertificateName),
+    ScopeToken(Verifier),
+}
+
+/// Who verifies scope tokens.
+#[derive(Clone)]
+pub(super) struct Verifier(Arc<dyn ScopeTokens>);
+
+impl fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Verifier")
+    }
 }
 
 /// Somebody who can prove who it is.
@@ -67,6 +79,8 @@ pub struct Digest([u8; 32]);
 pub(super) struct Identity {
     pub(super) subject: String,
     pub(super) scopes: BTreeSet<String>,
+    /// The scope token that was the proof.
+    pub(super) carried: Option<Box<Carried>>,
 }
 
 /// What came of looking for a proof.
@@ -133,7 +147,7 @@ impl Holder {
     }
 
     fn identity(&self) -> Identity {
-        Identity { subject: self.subject.clone(), scopes: self.scopes.clone() }
+        Identity { subject: self.subject.clone(), scopes: self.scopes.clone(), carried: None }
     }
 }
 
@@ -172,6 +186,12 @@ impl Scheme {
         Self::new(Kind::MutualTls(name))
     }
 
+    /// `Authorization: Bearer` with tokens that say how far a task may reach, and whom they were made for.
+    #[must_use]
+    pub fn scope_token(tokens: Arc<dyn ScopeTokens>) -> Self {
+        Self::new(Kind::ScopeToken(Verifier(tokens)))
+    }
+
     /// Adds somebody who can prove who it is in this way.
     #[must_use]
     pub fn holder(mut self, holder: Holder) -> Self {
@@ -196,6 +216,7 @@ impl Scheme {
             Kind::ApiKey(location, name) => SecurityScheme::ApiKey(ApiKeyScheme::new(*location, name)),
             Kind::Bearer => SecurityScheme::HttpAuth(HttpAuthScheme::new("Bearer", "")),
             Kind::Basic => SecurityScheme::HttpAuth(HttpAuthScheme::new("Basic", "")),
+            Kind::ScopeToken(_) => SecurityScheme::HttpAuth(HttpAuthScheme::new("Bearer", "Biscuit")),
             Kind::Jwt(jwt) => match jwt.discovery() {
                 Some(url) => SecurityScheme::OpenIdConnect(OpenIdConnectScheme::new(url)),
                 None => SecurityScheme::HttpAuth(HttpAuthScheme::new("Bearer", "JWT")),
@@ -214,7 +235,7 @@ impl Scheme {
         let quoted = |text: &str| text.replace(['"', '\\'], "");
         let (realm, scopes) = (quoted(realm), quoted(scopes));
         match &self.kind {
-            Kind::Bearer | Kind::Jwt(_) => {
+            Kind::Bearer | Kind::Jwt(_) | Kind::ScopeToken(_) => {
                 let error = error.map(|error| format!(", error=\"{error}\"")).unwrap_or_default();
                 let scopes = if scopes.is_empty() { String::new() } else { format!(", scope=\"{scopes}\"") };
                 format!("Bearer realm=\"{realm}\"{error}{scopes}")
@@ -232,18 +253,18 @@ impl Scheme {
         }
     }
 
-    /// Looks for a proof in a request.
+    /// Looks for a proof in a request to the agent at an address.
     ///
     /// # Errors
     /// When a proof could not be looked at, for want of keys.
-    pub(super) async fn prove(&self, head: &Parts) -> chancery_core::Result<Proven> {
+    pub(super) async fn prove(&self, at: &str, head: &Parts) -> chancery_core::Result<Proven> {
         let shown = match &self.kind {
             Kind::ApiKey(location, name) => match location {
                 ApiKeyLocation::Query => parameter(head, name),
                 ApiKeyLocation::Cookie => cookie(&head.headers, name),
                 _ => HeaderName::from_bytes(name.as_bytes()).map_or(Shown::Nothing, |name| header(&head.headers, &name)),
             },
-            Kind::Bearer | Kind::Jwt(_) => authorization(&head.headers, "bearer"),
+            Kind::Bearer | Kind::Jwt(_) | Kind::ScopeToken(_) => authorization(&head.headers, "bearer"),
             Kind::Basic => authorization(&head.headers, "basic"),
             Kind::MutualTls(name) => return Ok(self.certified(head.extensions.get(), *name)),
         };
@@ -255,6 +276,7 @@ impl Scheme {
         match &self.kind {
             Kind::Jwt(jwt) => jwt.prove(&shown).await,
             Kind::Basic => Ok(self.password(&shown)),
+            Kind::ScopeToken(verifier) => Ok(verifier.prove(at, &shown)),
             _ => Ok(self.holding(|_| true, &Digest::of(shown))),
         }
     }
@@ -289,10 +311,22 @@ impl Scheme {
             return Proven::Known(holder.identity());
         }
         match names.into_iter().next() {
-            Some(subject) if self.holders.is_empty() => Proven::Known(Identity { subject, scopes: BTreeSet::new() }),
+            Some(subject) if self.holders.is_empty() => Proven::Known(Identity { subject, scopes: BTreeSet::new(), carried: None }),
             Some(_) => Proven::Wrong("nobody has this certificate"),
             None => Proven::Wrong("the certificate has no such name"),
         }
+    }
+}
+
+impl Verifier {
+    fn prove(&self, at: &str, shown: &str) -> Proven {
+        let Ok(carried) = self.0.verify(&Secret::new(shown), at, SystemClock.now()) else {
+            return Proven::Wrong("the scope token does not verify");
+        };
+        let Some(subject) = carried.subject.clone() else { return Proven::Wrong("the scope token names nobody") };
+        let names = carried.scope.get("scopes").and_then(serde_json::Value::as_array).into_iter().flatten();
+        let scopes = names.filter_map(|scope| scope.as_str().map(str::to_owned)).collect();
+        Proven::Known(Identity { subject, scopes, carried: Some(Box::new(carried)) })
     }
 }
 
@@ -376,7 +410,7 @@ mod tests {
     }
 
     async fn who(scheme: &Scheme, head: &Parts) -> String {
-        match scheme.prove(head).await.unwrap() {
+        match scheme.prove("", head).await.unwrap() {
             Proven::Absent => "absent".to_owned(),
             Proven::Wrong(_) => "wrong".to_owned(),
             Proven::Known(identity) => identity.subject,

@@ -3,6 +3,7 @@
 mod flood;
 mod issuer;
 mod jwt;
+mod scope;
 mod siege;
 mod silence;
 

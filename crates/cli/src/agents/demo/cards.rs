@@ -131,6 +131,7 @@ pub(crate) fn agents() -> Vec<Made> {
             bindings: variant.bindings.to_vec(),
             versions: variant.versions.to_vec(),
             on_restart: OnRestart::Fail,
+            lattice: None,
             agent: Any { backend: Backend::Demo, places: None },
         })
         .collect()
