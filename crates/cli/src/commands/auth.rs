@@ -99,7 +99,10 @@ fn how(context: &Context, args: &AuthLogin) -> Result<SignIn, Trouble> {
         let words = "client credentials need --client-id, and the secret in A2ACLI_CLIENT_SECRET";
         return Err(Trouble::usage(words).hint("export A2ACLI_CLIENT_SECRET, and add --client-id ID"));
     }
-    Ok(flow.map_or(how.clone(), |flow| how.flow(flow)))
+    Ok(match flow {
+        Some(flow) => how.flow(flow),
+        None => how,
+    })
 }
 
 /// Tells a person what to do, and opens the page where somebody sees it.

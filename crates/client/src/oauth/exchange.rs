@@ -73,7 +73,7 @@ impl Exchange {
     pub fn at(token_url: impl Into<String>, client: impl Into<String>, secret: impl Into<Secret>) -> Result<Self> {
         let token = token_url.into();
         secure(&token)?;
-        let applicant = Applicant { id: client.into(), secret: Some(secret.into()), parameters: Vec::new() };
+        let applicant = Applicant { id: client.into(), secret: Some(secret.into()), in_form: false, parameters: Vec::new() };
         let issuer = Issuer { token, ..Issuer::default() };
         Ok(Self { issuer, applicant, actor: None, settings: Settings::default(), kept: Arc::default() })
     }

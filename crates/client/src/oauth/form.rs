@@ -31,6 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) struct Applicant {
     pub(super) id: String,
     pub(super) secret: Option<Secret>,
+    /// Whether the secret goes into the form, whatever the issuer takes otherwise.
+    pub(super) in_form: bool,
     /// More parameters of requests for tokens, such as an audience.
     pub(super) parameters: Vec<(String, String)>,
 }
@@ -132,7 +134,7 @@ impl Desk {
         let mut head = Head::default();
         head.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
         head.headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-        if let Some(secret) = applicant.secret.as_ref().filter(|_| !issuer.secret_in_form) {
+        if let Some(secret) = applicant.secret.as_ref().filter(|_| !is_in_form(issuer, applicant)) {
             head.headers.insert(AUTHORIZATION, basic(&applicant.id, secret)?);
         }
         let body = written(issuer, applicant, form);
@@ -159,13 +161,17 @@ fn written(issuer: &Issuer, applicant: &Applicant, form: &[(&str, &str)]) -> Str
     let mut body = form_urlencoded::Serializer::new(String::new());
     body.extend_pairs(form.iter().filter(|(_, value)| !value.is_empty()));
     body.extend_pairs(&applicant.parameters);
-    if applicant.secret.is_none() || issuer.secret_in_form {
+    if applicant.secret.is_none() || is_in_form(issuer, applicant) {
         body.append_pair("client_id", &applicant.id);
     }
-    if let Some(secret) = applicant.secret.as_ref().filter(|_| issuer.secret_in_form) {
+    if let Some(secret) = applicant.secret.as_ref().filter(|_| is_in_form(issuer, applicant)) {
         body.append_pair("client_secret", secret.expose());
     }
     body.finish()
+}
+
+fn is_in_form(issuer: &Issuer, applicant: &Applicant) -> bool {
+    issuer.secret_in_form || applicant.in_form
 }
 
 /// Reads a refusal. One that is not in the words of RFC 6749 is a status and nothing more.

@@ -52,6 +52,10 @@ impl Issuer {
             SecurityScheme::OpenIdConnect(oidc) => Self::of_metadata(&Metadata::load(desk, &oidc.open_id_connect_url).await?),
             _ => return Ok(None),
         };
+        if issuer.token.is_empty() {
+            // The implicit flow, which OAuth 2.1 has taken out.
+            return Ok(None);
+        }
         for url in [Some(&issuer.token), Some(&issuer.refresh), issuer.authorization.as_ref(), issuer.device.as_ref()].into_iter().flatten()
         {
             secure(url)?;

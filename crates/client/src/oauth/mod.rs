@@ -210,7 +210,7 @@ impl OAuth {
     #[must_use]
     pub fn new(client: impl Into<String>) -> Self {
         Self {
-            applicant: Applicant { id: client.into(), secret: None, parameters: Vec::new() },
+            applicant: Applicant { id: client.into(), secret: None, in_form: false, parameters: Vec::new() },
             scopes: BTreeSet::new(),
             issuers: BTreeSet::new(),
             tokens: Tokens::in_memory(),
@@ -229,6 +229,14 @@ impl OAuth {
     #[must_use]
     pub fn secret(mut self, secret: impl Into<Secret>) -> Self {
         self.applicant.secret = Some(secret.into());
+        self
+    }
+
+    /// Shows the secret in the form instead of a header, for issuers that know the client so (`client_secret_post`). Issuers that
+    /// say of themselves that they take it nowhere else need not be told of.
+    #[must_use]
+    pub fn secret_in_form(mut self) -> Self {
+        self.applicant.in_form = true;
         self
     }
 
@@ -296,7 +304,7 @@ impl OAuth {
             Flow::AuthorizationCode => Box::pin(code::run(&desk, &issuer, &self.applicant, &scope, show)).await?,
         };
         let key = Key { agent, scheme: name, client: Some(self.applicant.id.clone()) };
-        let token = self.stored(key, &issuer, flow, origins, asked, given);
+        let token = stored(key, &issuer, flow, &self.applicant, Reach { origins, asked }, given);
         let _hold = self.tokens.hold().await?;
         self.tokens.put(token.clone()).await?;
         Ok(token)
@@ -356,8 +364,8 @@ impl OAuth {
                 Ok(Some(renewed))
             }
             Answer::Refused(refusal) if refusal.word() == "invalid_grant" => {
-                // It was taken back, or has run out too: nothing but signing in helps.
-                self.tokens.remove(&token.key()).await?;
+                // It was taken back, or has run out too: nothing but signing in helps. What is left says who it was.
+                self.tokens.put(StoredToken { refresh: None, ..token.clone() }).await?;
                 Ok(None)
             }
             Answer::Refused(refusal) => Err(refusal.error()),
@@ -366,19 +374,14 @@ impl OAuth {
 
     /// A new token without a person: as a client, if the issuer gives tokens to clients.
     async fn got(&self, asked: &Asked<'_>, known: Option<&StoredToken>) -> Result<Option<StoredToken>> {
-        let own = !self.applicant.id.is_empty();
-        let applicant = match known.filter(|token| token.flow == Flow::ClientCredentials) {
-            _ if own => self.applicant.clone(),
-            // What somebody has signed in for goes on, and goes nowhere else.
-            Some(token) if token.origins.contains(asked.origin) => match self.applicant_of(token) {
-                Some(applicant) => applicant,
-                None => return Ok(None),
-            },
-            _ => return Ok(None),
-        };
-        if applicant.secret.is_none() {
+        // Who was a person yesterday does not become a client by itself.
+        if known.is_some_and(|token| token.flow != Flow::ClientCredentials) {
             return Ok(None);
         }
+        let own = Some(self.applicant.clone()).filter(|applicant| !applicant.id.is_empty());
+        // What somebody has signed in for goes on, and goes nowhere else.
+        let signed_in = || known.filter(|token| token.origins.contains(asked.origin)).and_then(|token| self.applicant_of(token));
+        let Some(applicant) = own.or_else(signed_in).filter(|applicant| applicant.secret.is_some()) else { return Ok(None) };
         let desk = Desk::new(&self.settings)?;
         let Some(issuer) = Issuer::of(&desk, asked.scheme).await?.filter(|issuer| issuer.offers(Flow::ClientCredentials)) else {
             return Ok(None);
@@ -394,8 +397,9 @@ impl OAuth {
             origins.extend(token.origins.iter().cloned());
         }
         let given = self.to_client(&desk, &issuer, &applicant, &words(&scopes)).await?;
-        let key = Key { agent, scheme: asked.name.to_owned(), client: Some(applicant.id) };
-        Ok(Some(self.stored(key, &issuer, Flow::ClientCredentials, origins, scopes, given)))
+        let key = Key { agent, scheme: asked.name.to_owned(), client: Some(applicant.id.clone()) };
+        let reach = Reach { origins, asked: scopes };
+        Ok(Some(stored(key, &issuer, Flow::ClientCredentials, &applicant, reach, given)))
     }
 
     async fn to_client(&self, desk: &Desk, issuer: &Issuer, applicant: &Applicant, scope: &str) -> Result<Given> {
@@ -409,43 +413,14 @@ impl OAuth {
         }
     }
 
-    fn stored(
-        &self,
-        key: Key,
-        issuer: &Issuer,
-        flow: Flow,
-        origins: BTreeSet<String>,
-        asked: BTreeSet<String>,
-        given: Given,
-    ) -> StoredToken {
-        StoredToken {
-            agent: key.agent,
-            scheme: key.scheme,
-            client: key.client.unwrap_or_default(),
-            flow,
-            token_url: issuer.token.clone(),
-            origins,
-            // An issuer that says nothing has given what was asked for.
-            scopes: given.scope.as_deref().map_or_else(|| asked.clone(), split),
-            asked,
-            expires_at: tokens::end(given.expires_in),
-            refresh_url: issuer.refresh.clone(),
-            confidential: self.applicant.secret.is_some(),
-            secret_in_form: issuer.secret_in_form,
-            parameters: self.applicant.parameters.clone(),
-            access: given.access_token,
-            refresh: given.refresh_token,
-        }
-    }
-
     /// The client that a token was given to, if it can be played here.
     fn applicant_of(&self, token: &StoredToken) -> Option<Applicant> {
         if !self.applicant.id.is_empty() {
             return Some(self.applicant.clone());
         }
         let secret = self.applicant.secret.clone().filter(|_| token.confidential);
-        let parameters = token.parameters.clone();
-        (secret.is_some() == token.confidential).then(|| Applicant { id: token.client.clone(), secret, parameters })
+        let (id, in_form, parameters) = (token.client.clone(), token.secret_in_form, token.parameters.clone());
+        (secret.is_some() == token.confidential).then_some(Applicant { id, secret, in_form, parameters })
     }
 
     /// Whether the scopes that a token was asked for are all that is wanted.
@@ -471,6 +446,33 @@ impl OAuth {
         let agent = asked.card_url.and_then(origin).unwrap_or_else(|| asked.origin.to_owned());
         let client = Some(self.applicant.id.clone()).filter(|id| !id.is_empty());
         Key { agent, scheme: asked.name.to_owned(), client }
+    }
+}
+
+/// Where a token may go, and what for.
+struct Reach {
+    origins: BTreeSet<String>,
+    asked: BTreeSet<String>,
+}
+
+fn stored(key: Key, issuer: &Issuer, flow: Flow, applicant: &Applicant, reach: Reach, given: Given) -> StoredToken {
+    StoredToken {
+        agent: key.agent,
+        scheme: key.scheme,
+        client: key.client.unwrap_or_default(),
+        flow,
+        token_url: issuer.token.clone(),
+        origins: reach.origins,
+        // An issuer that says nothing has given what was asked for.
+        scopes: given.scope.as_deref().map_or_else(|| reach.asked.clone(), split),
+        asked: reach.asked,
+        expires_at: tokens::end(given.expires_in),
+        refresh_url: issuer.refresh.clone(),
+        confidential: applicant.secret.is_some(),
+        secret_in_form: issuer.secret_in_form || applicant.in_form,
+        parameters: applicant.parameters.clone(),
+        access: given.access_token,
+        refresh: given.refresh_token,
     }
 }
 
@@ -513,13 +515,11 @@ async fn choose(desk: &Desk, card: &Card, how: &SignIn) -> Result<(String, Issue
     };
     let (mut issuers, mut trouble) = (Vec::new(), None);
     for name in names {
-        match card.security_schemes.get(name).filter(|scheme| is_of_tokens(scheme)).map(|scheme| Issuer::of(desk, scheme)) {
-            Some(issuer) => match issuer.await {
-                Ok(issuer) => issuers.extend(issuer.map(|issuer| (name, issuer))),
-                // Another scheme may do.
-                Err(error) => trouble = Some(error),
-            },
-            None => {}
+        let Some(scheme) = card.security_schemes.get(name) else { continue };
+        match Issuer::of(desk, scheme).await {
+            Ok(issuer) => issuers.extend(issuer.map(|issuer| (name, issuer))),
+            // Another scheme may do.
+            Err(error) => trouble = Some(error),
         }
     }
     for flow in flows {

@@ -219,12 +219,6 @@ impl Tokens {
         .await
     }
 
-    /// Forgets one token. The file must be held.
-    pub(super) async fn remove(&self, key: &Key) -> Result<()> {
-        let key = key.clone();
-        self.change(move |tokens| tokens.retain(|known| known.key() != key)).await
-    }
-
     async fn change(&self, change: impl Fn(&mut Vec<StoredToken>) + Send + 'static) -> Result<()> {
         change(&mut self.known());
         let Some(file) = self.0.file.clone() else { return Ok(()) };

@@ -142,7 +142,7 @@ async fn a_call_renews_once_and_then_gives_up() {
 #[tokio::test]
 async fn a_secret_goes_to_issuers_that_are_trusted() {
     let token = |_: &Asked| answer(&json!({"access_token": "t", "token_type": "Bearer"}));
-    let elsewhere = Peer::start(move |asked| token(asked)).await;
+    let elsewhere = Peer::start(token).await;
     let url = elsewhere.url.clone();
     let peer = both(move |_| client_flow(format!("{url}/token")), |_| json_response(404, b""), |token| token == "t").await;
     let connect = async |oauth: OAuth| Client::builder().credentials(oauth).connect(&peer.url).await.unwrap();

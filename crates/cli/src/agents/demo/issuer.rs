@@ -198,7 +198,7 @@ impl Issuer {
                     Err(refusal) => refused(&refusal),
                 },
             },
-            (&Method::GET, "/authorize") => self.visited(&query()),
+            (&Method::GET, "/authorize") => Self::visited(&query()),
             (&Method::POST, "/authorize") => self.decided(&form()),
             _ => status(StatusCode::NOT_FOUND),
         }
@@ -304,20 +304,20 @@ impl Issuer {
     }
 
     /// A browser was sent here.
-    fn visited(&self, query: &Form) -> Response<Bytes> {
-        let Err(response) = self.returning(query) else {
-            let fields = ["client_id", "redirect_uri", "state", "code_challenge", "code_challenge_method", "response_type"];
-            let hidden = fields.map(|name| format!("<input type=hidden name={name} value=\"{}\">", escaped(query.field(name)))).concat();
-            return page(&format!("<p>Sign in as {PERSON} for {}?{}", escaped(query.field("client_id")), asked("authorize", &hidden)));
-        };
-        response
+    fn visited(query: &Form) -> Response<Bytes> {
+        if let Err(words) = returning(query) {
+            return complaint(words);
+        }
+        let fields = ["client_id", "redirect_uri", "state", "code_challenge", "code_challenge_method", "response_type"];
+        let hidden = fields.map(|name| format!("<input type=hidden name={name} value=\"{}\">", escaped(query.field(name)))).concat();
+        page(&format!("<p>Sign in as {PERSON} for {}?{}", escaped(query.field("client_id")), asked("authorize", &hidden)))
     }
 
     /// A person has decided, and the browser goes back.
     fn decided(&self, form: &Form) -> Response<Bytes> {
-        let mut back = match self.returning(form) {
+        let mut back = match returning(form) {
             Ok(back) => back,
-            Err(response) => return response,
+            Err(words) => return complaint(words),
         };
         let outcome = match form.field("decision") {
             "allow" => {
@@ -340,23 +340,24 @@ impl Issuer {
         }
         response
     }
+}
 
-    /// Where a browser goes back to: to this machine, and only for a client that does it by the book.
-    fn returning(&self, form: &Form) -> Result<Url, Response<Bytes>> {
-        let wrong = |words: &str| {
-            let mut response = page(&format!("<p>{words}"));
-            *response.status_mut() = StatusCode::BAD_REQUEST;
-            response
-        };
-        let back = Url::parse(form.field("redirect_uri")).ok();
-        let local = |url: &Url| url.scheme() == "http" && matches!(url.host_str(), Some("127.0.0.1" | "[::1]" | "localhost"));
-        let back = back.filter(local).ok_or_else(|| wrong("The demo sends browsers back to this machine only."))?;
-        let proper = form.field("response_type") == "code" && form.field("code_challenge_method") == "S256";
-        if !proper || form.field("client_id").is_empty() || form.field("code_challenge").is_empty() {
-            return Err(wrong("A client must ask for a code, and with PKCE (S256)."));
-        }
-        Ok(back)
+/// Where a browser goes back to: to this machine, and only for a client that does it by the book.
+fn returning(form: &Form) -> Result<Url, &'static str> {
+    let back = Url::parse(form.field("redirect_uri")).ok();
+    let local = |url: &Url| url.scheme() == "http" && matches!(url.host_str(), Some("127.0.0.1" | "[::1]" | "localhost"));
+    let back = back.filter(local).ok_or("The demo sends browsers back to this machine only.")?;
+    let proper = form.field("response_type") == "code" && form.field("code_challenge_method") == "S256";
+    if !proper || form.field("client_id").is_empty() || form.field("code_challenge").is_empty() {
+        return Err("A client must ask for a code, and with PKCE (S256).");
     }
+    Ok(back)
+}
+
+fn complaint(words: &str) -> Response<Bytes> {
+    let mut response = page(&format!("<p>{words}"));
+    *response.status_mut() = StatusCode::BAD_REQUEST;
+    response
 }
 
 /// A client, and whether it has proved who it is.

@@ -200,7 +200,7 @@ fn stored_tokens_are_renewed_and_stay_where_they_belong() {
     let file = desk.home.path(".config/a2a-cli/credentials.json");
     let change = |change: &dyn Fn(&mut Value)| {
         let mut kept: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-        change(&mut kept["tokens"][0]);
+        kept["tokens"].as_array_mut().unwrap().iter_mut().for_each(change);
         std::fs::write(&file, kept.to_string()).unwrap();
         kept["tokens"][0].clone()
     };
