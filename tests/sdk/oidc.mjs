@@ -34,8 +34,45 @@ const server = createServer();
 await new Promise((done) => server.listen(0, "127.0.0.1", done));
 const issuer = `http://127.0.0.1:${server.address().port}`;
 
+// What the provider keeps, so that it is the same after its keys have changed.
+const kept = new Map();
+class Adapter {
+  constructor(name) {
+    this.name = name;
+  }
+  key(id) {
+    return `${this.name}:${id}`;
+  }
+  async upsert(id, payload) {
+    kept.set(this.key(id), payload);
+  }
+  async find(id) {
+    return kept.get(this.key(id));
+  }
+  async findBy(member, value) {
+    for (const [key, payload] of kept) if (key.startsWith(`${this.name}:`) && payload[member] === value) return payload;
+    return undefined;
+  }
+  async findByUserCode(code) {
+    return this.findBy("userCode", code);
+  }
+  async findByUid(uid) {
+    return this.findBy("uid", uid);
+  }
+  async consume(id) {
+    kept.get(this.key(id)).consumed = Math.floor(Date.now() / 1000);
+  }
+  async destroy(id) {
+    kept.delete(this.key(id));
+  }
+  async revokeByGrantId(grant) {
+    for (const [key, payload] of kept) if (payload.grantId === grant) kept.delete(key);
+  }
+}
+
 function configuration() {
   return {
+    adapter: Adapter,
     clients: [
       {
         client_id: "service",
@@ -102,7 +139,7 @@ function registerExchange(provider) {
   const parameters = ["subject_token", "subject_token_type", "actor_token", "actor_token_type", "resource", "audience", "scope"];
   provider.registerGrantType(
     EXCHANGE,
-    async (ctx, next) => {
+    async (ctx) => {
       const { subject_token: shown, subject_token_type: type, resource, scope } = ctx.oidc.params;
       if (type !== "urn:ietf:params:oauth:token-type:access_token") throw new errors.InvalidRequest("unknown type of token");
       let claims;
@@ -120,7 +157,6 @@ function registerExchange(provider) {
         expires_in: 3600,
         scope,
       };
-      await next();
     },
     parameters,
   );
@@ -148,6 +184,7 @@ async function signed(claims, { alg = "RS256", kid = key.kid } = {}) {
 let callback;
 function start() {
   const provider = new Provider(issuer, configuration());
+  provider.on("server_error", (_ctx, error) => console.error(error));
   registerExchange(provider);
   callback = provider.callback();
 }

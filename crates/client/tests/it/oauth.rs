@@ -77,7 +77,7 @@ async fn many_calls_share_one_token() {
         answer(&json!({"access_token": format!("t-{number}"), "token_type": "bearer", "expires_in": 3_600}))
     };
     let peer = both(|url| client_flow(format!("{url}/token")), token, |token| token == "t-0").await;
-    let oauth = OAuth::new("a client").secret("a&secret:").scope("more");
+    let oauth = OAuth::new("a client").secret("a&S3CRET:").scope("more");
     let agent = Client::builder().credentials(oauth.clone()).connect(&peer.url).await.unwrap();
     let mut calls = tokio::task::JoinSet::new();
     for _ in 0..20 {
@@ -91,12 +91,12 @@ async fn many_calls_share_one_token() {
     assert_eq!((asked.len(), count.load(Ordering::SeqCst)), (1, 1));
     // Both are written as in a form before they are put together (RFC 6749 section 2.3.1).
     use base64::{Engine as _, prelude::BASE64_STANDARD};
-    let expected = format!("Basic {}", BASE64_STANDARD.encode("a+client:a%26secret%3A"));
+    let expected = format!("Basic {}", BASE64_STANDARD.encode("a+client:a%26S3CRET%3A"));
     assert_eq!(asked[0].header("authorization"), Some(expected.as_str()));
     let form = fields(&asked[0]);
     assert_eq!((form["grant_type"].as_str(), form["scope"].as_str()), ("client_credentials", "call more"));
     assert!(!form.contains_key("client_secret"));
-    assert!(!format!("{oauth:?}").contains("secret:") && !format!("{oauth:?}").contains("t-0"));
+    assert!(!format!("{oauth:?}").contains("S3CRET") && !format!("{oauth:?}").contains("t-0"));
 }
 
 /// A token that is about to run out is renewed before a call, and one that is refused after it, once.
