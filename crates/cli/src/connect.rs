@@ -10,6 +10,7 @@ use crate::{
     context::{Context, read},
     settings::Wanted,
     trouble::Trouble,
+    wallet::{self, Wallet},
     wire::Watcher,
 };
 
@@ -101,7 +102,7 @@ pub(crate) async fn agent(context: &Context) -> Result<Agent, Trouble> {
 /// As [`agent`], with a builder that says more.
 pub(crate) async fn connected(context: &Context, builder: Builder) -> Result<Agent, Trouble> {
     let settings = &context.settings;
-    let has_credentials = settings.given.bearer.is_some() || settings.given.api_key.is_some() || settings.given.basic.is_some();
+    let mut has_credentials = settings.given.bearer.is_some() || settings.given.api_key.is_some() || settings.given.basic.is_some();
     if let (Some(url), [binding]) = (&settings.endpoint, settings.transports.as_slice()) {
         let version = match settings.version {
             Wanted::Only(version) => version,
@@ -112,6 +113,7 @@ pub(crate) async fn connected(context: &Context, builder: Builder) -> Result<Age
         return Ok(Agent { client, card: None, caller, has_credentials });
     }
     let found = card::find(context).await?;
+    has_credentials = has_credentials || wallet::stored(settings)?.iter().any(|token| token.is_of(found.url.as_deref()));
     let extensions = extensions(context, &found.card)?;
     let client = preferring(context, builder, &found.card).connect_card(&found.body, found.url.as_deref());
     let client = client.map_err(|error| no_interface(context, &found, error))?;
@@ -142,7 +144,6 @@ pub(crate) fn builder(context: &Context) -> Result<Builder, Trouble> {
         .poll_failures(5)
         .dry_run(settings.dry_run)
         .observer(Arc::new(Watcher::new(context)))
-        .credentials(secrets(context))
         .insecure(settings.insecure);
     for (name, value) in &settings.svc_params {
         builder =
@@ -163,6 +164,8 @@ pub(crate) fn builder(context: &Context) -> Result<Builder, Trouble> {
         (None, None) => {}
         _ => return Err(Trouble::usage("--client-cert and --client-key belong together")),
     }
+    let wallet = Wallet::new(context, secrets(context), &builder);
+    let builder = builder.credentials(wallet);
     Ok(match settings.version {
         Wanted::Current => builder.versions([Version::V1_0]),
         Wanted::Only(version) => builder.versions([version]),

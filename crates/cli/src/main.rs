@@ -22,6 +22,7 @@ mod serve;
 mod settings;
 mod trouble;
 mod wait;
+mod wallet;
 mod wire;
 
 use std::{collections::BTreeMap, ffi::OsString, process::ExitCode, sync::Arc};

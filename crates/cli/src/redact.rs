@@ -39,6 +39,7 @@ impl Redactor {
             add(&to_base64(format!("{user}:{}", password.expose()).as_bytes()), "$A2ACLI_BASIC");
             add(password.expose(), "$A2ACLI_BASIC");
         }
+        crate::wallet::client_secret(settings).iter().for_each(|secret| add(secret.expose(), "$A2ACLI_CLIENT_SECRET"));
         settings.svc_params.iter().for_each(|(_, value)| add(value.expose(), "(hidden)"));
         secrets.retain(|(secret, _)| secret.len() >= SHORTEST);
         // The longest first, in case one is part of another.

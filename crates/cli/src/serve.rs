@@ -396,15 +396,28 @@ impl Plan {
         if let Some(tokens) = self.config.as_ref().and_then(|config| config.reach.tokens()) {
             server = server.scope_tokens(tokens);
         }
+        let issuer = if self.demo { Some(demo::Issuer::new()?) } else { None };
+        if let Some(issuer) = issuer.clone() {
+            server = server.route(demo::ISSUER, move |request| std::future::ready(issuer.answer(&request)));
+        }
         let retention = self.config.as_ref().map_or(Some(Duration::from_secs(30 * 24 * 3_600)), |config| config.retention.tasks);
         for agent in &self.agents {
             let rules = Rules { all: self.rules.as_ref(), config: self.config.as_ref() };
             server = server.place(rules.over(&agent.name, agent.place(self.demo.then_some(()), retention)));
         }
         let bound = server.bind(self.listen.as_str()).await;
-        bound.map_err(|error| {
-            Trouble::own("PORT", format!("cannot serve on {}: {}", self.listen, told(error))).hint("--port 0 takes a free port").into()
-        })
+        let running = bound.map_err(|error| {
+            Trouble::own("PORT", format!("cannot serve on {}: {}", self.listen, told(error))).hint("--port 0 takes a free port")
+        })?;
+        if let Some(issuer) = issuer {
+            // What the issuer is called, and so what the card says of it, is known only now.
+            issuer.settle(running.url());
+            for agent in self.agents.iter().filter(|agent| agent.name == demo::SECURE) {
+                let place = agent.place(Some(()), retention).auth(issuer.rules(demo::rules())?);
+                running.replace(place).map_err(told)?;
+            }
+        }
+        Ok(running)
     }
 
     fn tls(&self, arguments: &Serve) -> Result<Option<Tls>> {

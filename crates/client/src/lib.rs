@@ -46,6 +46,7 @@
 //!   from the task, and several steps may come as one. A stream that cannot go on ends with an error.
 //! - **Signatures.** A card's signatures are checked, and of a signed card only what is covered is used
 //!   ([`Builder::signed_cards`]).
+//! - **Tokens.** Got from the issuer that the card names, kept and renewed ([`oauth`]).
 //! - **Bounds.** An answer or an event that is too large is an error, not memory.
 
 mod builder;
@@ -57,6 +58,7 @@ mod failure;
 mod grpc;
 mod http;
 mod jsonrpc;
+pub mod oauth;
 mod observer;
 mod operations;
 mod reply;
@@ -87,6 +89,10 @@ pub use trust::SignedCards;
 #[doc = include_str!("../../../docs/guide/client.md")]
 #[cfg(doctest)]
 struct Guide;
+
+#[doc = include_str!("../../../docs/guide/security.md")]
+#[cfg(doctest)]
+struct SecurityGuide;
 
 #[doc = include_str!("../../../docs/guide/signed-cards.md")]
 #[cfg(doctest)]

@@ -3,6 +3,7 @@
 //! ```text
 //! request --> Doors --+-- content type application/grpc ----------> grpc.rs
 //!                     +-- /healthz /readyz /metrics /…/jwks.json    here
+//!                     +-- what else is served there                 route.rs
 //!                     +-- the agent whose path it is
 //!                           +-- GET  …/.well-known/agent-card.json  card.rs
 //!                           +-- POST …                              jsonrpc.rs
@@ -33,6 +34,7 @@ use crate::{
     limit::{Gate, Limits},
     metrics::Meter,
     rest,
+    route::Route,
     visit::{self, Visit},
 };
 
@@ -52,6 +54,8 @@ pub(crate) struct Inner {
     pub(crate) meter: Meter,
     pub(crate) lenient_version: bool,
     pub(crate) cors: Cors,
+    /// Paths that are no agent's.
+    routes: Vec<Route>,
     /// The public keys of webhook signatures.
     pub(crate) jwks: Option<Bytes>,
     /// Set when the server stops.
@@ -108,13 +112,14 @@ impl Doors {
         limits: Limits,
         lenient_version: bool,
         cors: Cors,
+        routes: Vec<Route>,
         jwks: Option<Bytes>,
         closing: CancellationToken,
     ) -> Self {
         let agents = RwLock::new(sorted(agents));
         let gate = Gate::new(limits.clone());
         let grpc = grpc::Services::new(closing.clone());
-        let inner = Inner { agents, limits, gate, meter: Meter::default(), lenient_version, cors, jwks, closing, grpc };
+        let inner = Inner { agents, limits, gate, meter: Meter::default(), lenient_version, cors, routes, jwks, closing, grpc };
         Self { inner: Arc::new(inner) }
     }
 
@@ -178,6 +183,9 @@ impl Inner {
         if let Some(response) = self.own(&head.method, path) {
             return response;
         }
+        if let Some(route) = self.routes.iter().find(|route| route.holds(path)) {
+            return Box::pin(self.answer_at(route, head, body)).await;
+        }
         let agents = self.agents();
         let Some(agent) = find(&agents, path) else {
             self.meter.refused();
@@ -203,6 +211,18 @@ impl Inner {
         };
         self.cors.allow(&head.headers, response.headers_mut());
         response
+    }
+
+    /// Has a request answered that is for no agent.
+    async fn answer_at<B>(&self, route: &Route, head: &Parts, body: B) -> Response<Body>
+    where
+        B: http_body::Body<Data = Bytes>,
+        B::Error: Into<BoxError>,
+    {
+        match visit::read(&self.limits, self.limits.body, &head.headers, body).await {
+            Ok(body) => route.answer(Request::from_parts(head.clone(), body)).await.map(Body::bytes),
+            Err(refusal) => rest::refusal(&refusal.error, refusal.status),
+        }
     }
 
     /// All agents, the longest path first.

@@ -19,6 +19,7 @@ mod limit;
 mod listen;
 mod metrics;
 mod rest;
+mod route;
 mod server;
 mod sse;
 mod tls;

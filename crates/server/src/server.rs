@@ -27,6 +27,7 @@ use crate::{
     guard::{self, Guard},
     limit::Limits,
     listen,
+    route::Route,
     tls::Tls,
     webhook::{Key, Webhooks},
 };
@@ -66,6 +67,7 @@ pub struct Server {
     bindings: Vec<Binding>,
     limits: Limits,
     origins: Vec<String>,
+    routes: Vec<Route>,
     tls: Option<Tls>,
     auth: Option<Auth>,
     scope_tokens: Option<Arc<dyn ScopeTokens>>,
@@ -173,6 +175,7 @@ impl Server {
             bindings: BINDINGS.to_vec(),
             limits: Limits::default(),
             origins: Vec::new(),
+            routes: Vec::new(),
             tls: None,
             auth: None,
             scope_tokens: None,
@@ -246,6 +249,27 @@ impl Server {
     /// Lets web pages of this origin call the agents; `*` for all.
     pub fn origin(mut self, origin: impl Into<String>) -> Self {
         self.origins.push(origin.into());
+        self
+    }
+
+    /// Has everything at a path such as `/login`, and below it, answered by this instead of by an agent. Bodies are read whole,
+    /// within the limits; who may come is for the answer to decide.
+    ///
+    /// ```
+    /// # use chancery_core::{Bytes, Card};
+    /// # use chancery_engine::{Failure, Outcome, Turn};
+    /// use chancery_server::Server;
+    ///
+    /// # async fn echo(turn: Turn) -> Result<Outcome, Failure> { Ok(Outcome::reply(turn.text())) }
+    /// let server = Server::new(Card::new("Echo", "Repeats"), echo);
+    /// let server = server.route("/about", |_| async { http::Response::new(Bytes::from("Served by Chancery\n")) });
+    /// ```
+    pub fn route<F, A>(mut self, path: impl Into<String>, answer: F) -> Self
+    where
+        F: Fn(http::Request<chancery_core::Bytes>) -> A + Send + Sync + 'static,
+        A: Future<Output = http::Response<chancery_core::Bytes>> + Send + 'static,
+    {
+        self.routes.push(Route::new(tidy(&path.into()), answer));
         self
     }
 
@@ -364,7 +388,8 @@ impl Server {
         }
         let jwks = signer.jwks();
         let closing = CancellationToken::new();
-        let doors = Doors::new(hosted, self.limits, self.lenient_version, Cors(self.origins), Some(jwks.into()), closing.clone());
+        let doors =
+            Doors::new(hosted, self.limits, self.lenient_version, Cors(self.origins), self.routes, Some(jwks.into()), closing.clone());
         if let Some(tls) = &self.tls {
             tokio::spawn(tls.clone().watch(closing.clone()));
         }

@@ -31,6 +31,9 @@ pub(crate) struct AuthLogin {
     /// Where the token is kept
     #[arg(long, value_name = "STORE", value_parser = ["file", "keyring", "none"], default_value = "file")]
     pub(crate) store: String,
+    /// One more parameter of the requests for tokens, such as audience=URL; repeat it for more
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) parameter: Vec<String>,
     /// Open no browser
     #[arg(long)]
     pub(crate) no_browser: bool,

@@ -7,6 +7,7 @@ use crate::{
     context::Context,
     settings::{Layers, Raw, Source, table::Spec},
     trouble::Trouble,
+    wallet,
 };
 
 pub(crate) fn run(context: &Context, _: &ConfigShow) -> Result<(), Trouble> {
@@ -14,10 +15,17 @@ pub(crate) fn run(context: &Context, _: &ConfigShow) -> Result<(), Trouble> {
     let shown = context.settings.shown();
     let settings: Vec<_> = shown.iter().map(|(spec, raw)| setting(layers, spec, raw)).collect();
     let files: Vec<_> = layers.files().map(|file| json!({"path": layers.around.shown(&file.path), "read": file.read})).collect();
-    context.printer.result(&json!({"settings": settings, "files": files}), |text| {
+    // Of tokens it is said how many there are and where; `auth status` says more.
+    let tokens = wallet::stored(&context.settings)?.len();
+    let place = wallet::file(&context.settings).map(|file| layers.around.shown(&file));
+    let credentials = json!({"path": place, "tokens": tokens});
+    context.printer.result(&json!({"settings": settings, "files": files, "credentials": credentials}), |text| {
         for (spec, raw) in &shown {
             let value = if is_hidden(spec) { "set, hidden".to_owned() } else { raw.values.join(", ") };
             text.field(spec.name, &format!("{value} ({})", words(layers, &raw.source)));
+        }
+        if let Some(place) = place.filter(|_| tokens > 0) {
+            text.field("credentials", &format!("{tokens} set, hidden (file {place})"));
         }
     })
 }

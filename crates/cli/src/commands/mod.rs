@@ -1,5 +1,6 @@
 //! The commands, a file for each.
 
+mod auth;
 mod bench;
 mod card_get;
 mod card_sign;
@@ -57,11 +58,7 @@ async fn call(context: &Context, command: Command) -> Result<(), Trouble> {
     match command {
         Command::Card(args::Card::Get(get)) => card_get::run(context, &get).await,
         Command::Card(args::Card::Verify(verify)) => card_sign::verify(context, &verify).await,
-        Command::Auth(auth) => Err(Trouble::not_built(match auth {
-            args::Auth::Login(_) => "auth login",
-            args::Auth::Status(_) => "auth status",
-            args::Auth::Logout(_) => "auth logout",
-        })),
+        Command::Auth(auth) => auth::run(context, &auth).await,
         Command::Send(send) => send::run(context, &send).await,
         Command::Task(task) => task::run(context, &task).await,
         Command::Graph(graph) => graph::run(context, &graph).await,

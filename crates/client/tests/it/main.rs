@@ -4,11 +4,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub, reason = "a test fails by panicking and says why")]
 
 mod agent;
+mod authorize;
 mod credentials;
 mod cuts;
 mod discovery;
 mod garbage;
 mod grpc;
+mod oauth;
 mod operations;
 mod peer;
 mod proxy;

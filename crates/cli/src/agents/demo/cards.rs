@@ -47,7 +47,8 @@ pub(crate) fn place(scheme: Option<&str>) -> String {
         None => "none".to_owned(),
         Some("bearer") => "bearer, header Authorization".to_owned(),
         Some("key") => format!("key, header {KEY}"),
-        Some(other) => other.to_owned(),
+        // Those of the issuer.
+        Some(other) => format!("{other}, header Authorization"),
     }
 }
 
@@ -83,7 +84,7 @@ pub(crate) const VARIANTS: &[Variant] = &[
         bindings: &[Binding::HttpJson, Binding::JsonRpc, Binding::Grpc],
         ..PLAIN
     },
-    Variant { name: SECURE, path: "/secure", about: "Demands a token or a key", ..PLAIN },
+    Variant { name: SECURE, path: "/secure", about: "Demands a token, a key or that one signs in", ..PLAIN },
     Variant { name: "ext", path: "/ext", about: "Demands an extension", extension: Some((EXTENSION, true)), ..PLAIN },
 ];
 

@@ -4,6 +4,7 @@
 //! is done by a [`Stage`] around its engine.
 
 mod cards;
+mod issuer;
 mod stage;
 
 use std::time::Duration;
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 
 pub(crate) use self::{
     cards::{SECURE, agents, rules},
+    issuer::{Issuer, PATH as ISSUER},
     stage::Stage,
 };
 use crate::config::duration;

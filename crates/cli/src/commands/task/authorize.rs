@@ -83,7 +83,8 @@ fn links(message: &Message) -> Vec<String> {
     links
 }
 
-fn open(context: &Context, link: &str) {
+/// Opens a page in the user's browser.
+pub(in crate::commands) fn open(context: &Context, link: &str) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let null = std::process::Stdio::null;
     let opened = std::process::Command::new(program).arg(link).stdin(null()).stdout(null()).stderr(null()).spawn();

@@ -8,6 +8,7 @@ mod list;
 mod push_config;
 mod subscribe;
 
+pub(super) use self::authorize::open as open_browser;
 use crate::{args::Task, context::Context, trouble::Trouble};
 
 pub(crate) async fn run(context: &Context, task: &Task) -> Result<(), Trouble> {

@@ -2,6 +2,7 @@
 //!
 //! Each test has a server and a home of its own, so that nothing that one stores is seen by another.
 
+mod auth;
 mod bench;
 mod card;
 mod chat;

@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use serde_json::{Value, json};
 
-use super::trial::{Checked, Miss, Ran, Trial, demand, refusing};
+use super::trial::{Checked, Miss, Ran, Trial, agree, demand, refusing};
 
 /// The fields of an object, for messages.
 fn text(value: &Value) -> String {
@@ -515,21 +515,43 @@ pub(super) fn default_001(trial: &Trial<'_>) -> Checked {
     DEFAULTS.into_iter().try_for_each(|one| default(trial, one))
 }
 
-/// Signs in at the demo, if this build can.
-fn login(trial: &Trial<'_>, flags: &[&str]) -> Result<(String, Ran), Miss> {
+/// Signs in at the demo as its client, and gives the agent.
+fn login(trial: &Trial<'_>) -> Result<String, Miss> {
     let agent = trial.at("/secure");
-    let arguments = [&["auth", "login", "-a", &agent, "--no-browser"], flags].concat();
+    let arguments = ["auth", "login", "-a", &agent, "--flow", "client-credentials", "--client-id", "ci"];
     let ran = trial.run_where(&[("A2ACLI_CLIENT_SECRET", "demo")], &arguments)?;
-    built(&ran, "auth login")?;
-    variant(trial, "/secure")?;
     demand!(ran.code == 0, "auth login ends with {}: {}", ran.code, ran.err);
-    Ok((agent, ran))
+    Ok(agent)
+}
+
+/// Signs in at the demo as a person who agrees to whatever the page asks, and calls.
+fn login_as_person(trial: &Trial<'_>, flags: &[&str]) -> Checked {
+    let agent = trial.at("/secure");
+    let mut waiting = trial.start(&[&["auth", "login", "-a", &agent, "--no-browser"], flags].concat())?;
+    agree(waiting.after("Open: ")?.as_str())?;
+    let ran = waiting.end()?;
+    demand!(ran.code == 0, "auth login ends with {}: {}", ran.code, ran.err);
+    let ran = trial.ok(&["send", "-a", &agent, "request"])?;
+    demand!(ran.fact("Subject") == "demo", "the agent is called by {:?}", ran.fact("Subject"));
+    Ok(())
 }
 
 pub(super) fn config_001(trial: &Trial<'_>) -> Checked {
-    login(trial, &["--flow", "client-credentials", "--client-id", "ci"])?;
+    let agent = login(trial)?;
     let file = trial.home().join(".config/a2a-cli/credentials.json");
     demand!(is_private(&file), "{} is not there with mode 0600", file.display());
+    let shown = trial.ok(&["config", "show"])?.out;
+    demand!(shown.contains("credentials: 1 set, hidden (file ~/.config/a2a-cli/credentials.json)"), "config show does not name the file");
+    let kept = std::fs::read_to_string(&file).unwrap_or_default();
+    let kept: Value = serde_json::from_str(&kept).map_err(|error| Miss::Fail(format!("the file cannot be edited: {error}")))?;
+    let token = text(&kept["tokens"][0]["access"]);
+    demand!(token.len() > 20 && !shown.contains(&token), "config show shows the token");
+    let task = text(&trial.json(&["send", "-a", &agent, "hi"])?["task"]["id"]);
+    demand!(!std::fs::read_to_string(&file).unwrap_or_default().contains(&task), "an id is kept to resume");
+    trial.write(&file, "")?;
+    drop(std::fs::remove_file(&file));
+    let code = trial.run(&["send", "-a", &agent, "hi"])?.code;
+    demand!(code == 4, "without the file the agent is still called: exit {code}");
     Ok(())
 }
 
@@ -622,15 +644,18 @@ pub(super) fn task_subscribe_002(trial: &Trial<'_>) -> Checked {
 }
 
 pub(super) fn auth_005(trial: &Trial<'_>) -> Checked {
-    login(trial, &["--flow", "device"]).map(drop)
+    login_as_person(trial, &["--flow", "device"])
 }
 
 pub(super) fn auth_006(trial: &Trial<'_>) -> Checked {
-    login(trial, &["--flow", "client-credentials", "--client-id", "ci"]).map(drop)
+    let agent = login(trial)?;
+    let ran = trial.ok(&["send", "-a", &agent, "request"])?;
+    demand!(ran.fact("Subject") == "ci", "the agent is called by {:?}", ran.fact("Subject"));
+    Ok(())
 }
 
 pub(super) fn auth_007(trial: &Trial<'_>) -> Checked {
-    let (agent, _) = login(trial, &["--flow", "client-credentials", "--client-id", "ci"])?;
+    let agent = login(trial)?;
     trial.ok(&["send", "-a", &agent, "hi"])?;
     demand!(is_private(&trial.home().join(".config/a2a-cli/credentials.json")), "the token is not stored with mode 0600");
     Ok(())
@@ -757,7 +782,8 @@ pub(super) fn auth_009(_: &Trial<'_>) -> Checked {
 }
 
 pub(super) fn auth_010(trial: &Trial<'_>) -> Checked {
-    login(trial, &["--scheme", "oidc"]).map(drop)
+    login_as_person(trial, &["--scheme", "oidc"])?;
+    login_as_person(trial, &["--scheme", "oidc", "--flow", "code"])
 }
 
 pub(super) fn auth_011(trial: &Trial<'_>) -> Checked {

@@ -296,6 +296,13 @@ impl Started {
         Ok(())
     }
 
+    /// Reads stderr until there is a line that begins so, and gives the rest of it.
+    pub(super) fn after(&mut self, words: &str) -> Result<String, Miss> {
+        self.hear(words)?;
+        let found = self.said.lines().find_map(|line| line.strip_prefix(words)).map(|rest| rest.trim().to_owned());
+        found.ok_or_else(|| Miss::Fail(format!("no line of stderr begins with {words:?}")))
+    }
+
     /// Presses Ctrl-C.
     pub(super) fn interrupt(&self) -> Checked {
         let sent = rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), rustix::process::Signal::INT);
@@ -332,6 +339,46 @@ fn drained(pipe: Option<impl std::io::Read + Send + 'static>) -> JoinHandle<Vec<
         }
         bytes
     })
+}
+
+/// Does what a person does who is sent to a page of the demo's issuer and agrees: sends its form, and goes where that leads.
+pub(super) fn agree(url: &str) -> Checked {
+    let (_, page) = visit(url, None)?;
+    let mut form = url::form_urlencoded::Serializer::new(String::new());
+    for input in page.split("<input").skip(1) {
+        let value = |name: &str, end: &[char]| input.split_once(name).map(|(_, rest)| rest.split(end).next().unwrap_or_default());
+        if let (Some(name), Some(value)) = (value("name=", &[' ', '>']), value("value=\"", &['"'])) {
+            form.append_pair(name, &value.replace("&amp;", "&"));
+        }
+    }
+    let form = form.append_pair("decision", "allow").finish();
+    let (head, page) = visit(url.split('?').next().unwrap_or(url), Some(&form))?;
+    match head.lines().find_map(|line| line.strip_prefix("location: ")) {
+        Some(place) => visit(place, None).map(drop),
+        None if page.contains("You are signed in") => Ok(()),
+        None => Err(Miss::Fail(format!("the issuer does not let a person in: {page}"))),
+    }
+}
+
+/// A page of this machine: its head and its text.
+fn visit(url: &str, form: Option<&str>) -> Result<(String, String), Miss> {
+    let failed = |error: &dyn std::fmt::Display| Miss::Fail(format!("{url} cannot be visited: {error}"));
+    let parsed = url::Url::parse(url).map_err(|error| failed(&error))?;
+    let addresses = parsed.socket_addrs(|| None).map_err(|error| failed(&error))?;
+    let mut stream = std::net::TcpStream::connect(&*addresses).map_err(|error| failed(&error))?;
+    let host = parsed.authority();
+    let path = parsed.query().map_or_else(|| parsed.path().to_owned(), |query| format!("{}?{query}", parsed.path()));
+    let (method, body) = form.map_or(("GET", ""), |form| ("POST", form));
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-type: application/x-www-form-urlencoded\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut text = String::new();
+    let told = stream.set_read_timeout(Some(PATIENCE)).and_then(|()| stream.write_all(request.as_bytes()));
+    told.and_then(|()| stream.read_to_string(&mut text)).map_err(|error| failed(&error))?;
+    let (head, body) = text.split_once("\r\n\r\n").ok_or_else(|| failed(&"the answer has no end"))?;
+    Ok((head.to_owned(), body.to_owned()))
 }
 
 /// A server that refuses one request, and gives its head back in lower case.
