@@ -363,7 +363,10 @@ impl Engine {
             None => self.inner.scope(caller),
         };
         // The name of a handoff says more than that of a request: who hands over again after a crash makes another request.
-        let handoff = receive::handoff_key(self.inner.setup().options.passing.as_deref(), &request.message)?;
+        let handoff = match request.message.metadata.is_empty() {
+            true => None,
+            false => receive::handoff_key(self.inner.setup().options.passing.as_deref(), &request.message)?,
+        };
         let name = handoff.as_ref().or(caller.idempotency_key.as_ref());
         let key = match name {
             Some(key) => {

@@ -25,11 +25,11 @@ const GRANTS: &str = "\u{1}grants";
 /// # Errors
 /// When what it says of the handoff cannot be read (GX-10).
 pub(crate) fn handoff_key(passing: Option<&Passing>, message: &Message) -> Result<Option<String>> {
-    if message.metadata.is_empty() {
+    // Who knows nothing of handoffs does not look at what is said of them.
+    if passing.is_none() {
         return Ok(None);
     }
-    let context = TransferContext::of(message)?;
-    let context = context.filter(|context| passing.is_some() && message.task_id.is_none() && !context.handoff_id.is_empty());
+    let context = TransferContext::of(message)?.filter(|context| message.task_id.is_none() && !context.handoff_id.is_empty());
     Ok(context.map(|context| format!("handoff:{}", context.handoff_id)))
 }
 
