@@ -55,6 +55,7 @@ mod credentials;
 mod discover;
 mod failure;
 mod grpc;
+mod guard;
 mod http;
 mod jsonrpc;
 mod observer;

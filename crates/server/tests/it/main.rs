@@ -13,5 +13,6 @@ mod auth;
 mod grpc;
 mod guard;
 mod malformed;
+mod signing;
 mod tls;
 mod webhook;
