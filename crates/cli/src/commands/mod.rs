@@ -2,6 +2,7 @@
 
 mod bench;
 mod card_get;
+mod card_init;
 mod card_sign;
 mod chat;
 mod completion;
@@ -56,6 +57,7 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<(), Trouble> {
 async fn call(context: &Context, command: Command) -> Result<(), Trouble> {
     match command {
         Command::Card(args::Card::Get(get)) => card_get::run(context, &get).await,
+        Command::Card(args::Card::Init(init)) => card_init::run(context, &init).await,
         Command::Card(args::Card::Verify(verify)) => card_sign::verify(context, &verify).await,
         Command::Auth(auth) => Err(Trouble::not_built(match auth {
             args::Auth::Login(_) => "auth login",

@@ -214,7 +214,7 @@ fn schemes(document: &Document<'_>, listed: Option<Listed<'_>>, folder: &Path) -
     Ok(schemes)
 }
 
-fn tables<'t>(document: &Document<'_>, listed: Option<Listed<'t>>, title: &str) -> Result<Vec<(Range<usize>, DeTable<'t>)>> {
+pub(super) fn tables<'t>(document: &Document<'_>, listed: Option<Listed<'t>>, title: &str) -> Result<Vec<(Range<usize>, DeTable<'t>)>> {
     let Some((span, value)) = listed else { return Ok(Vec::new()) };
     let DeValue::Array(items) = value else {
         return Err(document.problem(&span, format!("{title} must be a list of tables, not {}", kind(&value))));

@@ -5,6 +5,7 @@
 
 mod cards;
 mod stage;
+mod tls;
 
 use std::time::Duration;
 
@@ -13,8 +14,9 @@ use chancery_engine::{Failure, Outcome, Turn};
 use serde_json::{Value, json};
 
 pub(crate) use self::{
-    cards::{SECURE, agents, rules},
+    cards::{LISTED, PLAIN, SECURE, SIGNED, SIGNED_BAD, agents, rules},
     stage::Stage,
+    tls::Certificates,
 };
 use crate::config::duration;
 
