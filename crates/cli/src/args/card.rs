@@ -34,9 +34,7 @@ pub(crate) struct CardGet {
 
 /// Write a card to begin with; what is not said is marked in it
 #[derive(Debug, Args)]
-#[command(
-    before_help = "Example:\n  a2a card init --name Weather --url https://weather.example.com --skill forecast:Forecast -O card.json"
-)]
+#[command(before_help = "Example:\n  a2a card init --name Weather --url https://weather.example.com")]
 pub(crate) struct CardInit {
     /// The name shown to people
     #[arg(long)]
