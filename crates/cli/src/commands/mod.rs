@@ -18,6 +18,8 @@ mod skill;
 mod task;
 mod version;
 
+use std::pin::Pin;
+
 use crate::{
     args::{self, Command},
     context::Context,
@@ -48,7 +50,9 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<(), Trouble> {
         other => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.map_err(|error| Trouble::internal(format!("no runtime can be started: {error}")))?;
-            runtime.block_on(call(context, other))
+            // Behind a pointer, so that there is one copy of all commands and not one for each place that polls them.
+            let work: Pin<Box<dyn Future<Output = Result<(), Trouble>> + '_>> = Box::pin(call(context, other));
+            runtime.block_on(work)
         }
     }
 }
