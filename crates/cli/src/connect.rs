@@ -10,6 +10,7 @@ use crate::{
     context::{Context, read},
     settings::Wanted,
     trouble::Trouble,
+    trust,
     wallet::{self, Wallet},
     wire::Watcher,
 };
@@ -23,6 +24,8 @@ pub(crate) struct Agent {
     pub(crate) client: Client,
     /// The card; with `--endpoint` there is none.
     pub(crate) card: Option<Card>,
+    /// Where it was fetched from; a file has no address.
+    pub(crate) card_url: Option<String>,
     /// What every call carries: tenant, extensions.
     caller: Caller,
     has_credentials: bool,
@@ -108,26 +111,32 @@ pub(crate) async fn connected(context: &Context, builder: Builder) -> Result<Age
             Wanted::Only(version) => version,
             Wanted::Current | Wanted::Any => Version::V1_0,
         };
+        if settings.require_signature {
+            return Err(Trouble::own("SIGNATURE", "with --endpoint there is no card that could be verified").hint("name the card: -a REF"));
+        }
         let client = builder.over(*binding, version, url)?;
         let caller = extended(settings.extensions.iter().cloned()).tenant(settings.tenant.clone().unwrap_or_default());
-        return Ok(Agent { client, card: None, caller, has_credentials });
+        return Ok(Agent { client, card: None, card_url: None, caller, has_credentials });
     }
     let found = card::find(context).await?;
     has_credentials = has_credentials || wallet::stored(settings)?.iter().any(|token| token.is_of(found.url.as_deref()));
-    let extensions = extensions(context, &found.card)?;
-    let client = preferring(context, builder, &found.card).connect_card(&found.body, found.url.as_deref());
+    let builder = preferring(context, builder, &found.card);
+    let client = if found.card.signatures.is_empty() && !settings.require_signature {
+        builder.connect_card(&found.body, found.url.as_deref())
+    } else {
+        let builder = builder.signed_cards(trust::mode(context)).trust(trust::policy(context, found.url.as_deref())?);
+        builder.connect_signed_card(&found.body, found.url.as_deref()).await
+    };
     let client = client.map_err(|error| no_interface(context, &found, error))?;
+    trust::warn(context, &client);
+    // Of a signed card, only what is covered counts.
+    let card = client.card().map_or(found.card, |card| Card::clone(&card));
+    let extensions = extensions(context, &card)?;
     if let Some(tenant) = settings.tenant.as_ref().filter(|tenant| **tenant != client.tenant()) {
         let declared = client.tenant();
         return Err(Trouble::usage(format!("--tenant {tenant} is not what the card declares: {declared:?}")).hint("leave --tenant out"));
     }
-    if !found.card.signatures.is_empty() && settings.require_signature {
-        return Err(Trouble::own("SIGNATURE", "the card is signed, and this build cannot check signatures"));
-    }
-    if found.card.signatures.is_empty() && settings.require_signature {
-        return Err(Trouble::own("SIGNATURE", "the card is not signed"));
-    }
-    Ok(Agent { client, card: Some(found.card), caller: extended(extensions), has_credentials })
+    Ok(Agent { client, card: Some(card), card_url: found.url, caller: extended(extensions), has_credentials })
 }
 
 /// A client builder as the settings want it.

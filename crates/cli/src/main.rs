@@ -21,6 +21,7 @@ mod resume;
 mod serve;
 mod settings;
 mod trouble;
+mod trust;
 mod wait;
 mod wallet;
 mod wire;

@@ -31,7 +31,10 @@ impl Reference {
             return Ok(Self::Stdin);
         }
         if let Some(path) = file(text, home) {
-            return Ok(Self::File(path));
+            return Ok(match filed(text, home).filter(|_| !path.is_file()) {
+                Some((catalog, entry)) => Self::Entry { catalog: catalog.to_owned(), entry: entry.to_owned() },
+                None => Self::File(path),
+            });
         }
         if text.starts_with("urn:") {
             return Ok(Self::Urn(text.to_owned()));
@@ -70,6 +73,12 @@ fn file(text: &str, home: Option<&Path>) -> Option<PathBuf> {
     }
     let is_path = text.starts_with(['.', '/', '~']) || Path::new(text).is_file();
     is_path.then(|| expanded(text, home))
+}
+
+/// `CATALOG@ENTRY` of a catalog that is a file.
+fn filed<'a>(text: &'a str, home: Option<&Path>) -> Option<(&'a str, &'a str)> {
+    let (catalog, entry) = text.split_once('@')?;
+    (file(catalog, home)?.is_file() && !entry.is_empty()).then_some((catalog, entry))
 }
 
 /// `CATALOG@ENTRY`, unless the `@` ends a user name: those stand before any path of a URL.

@@ -7,7 +7,12 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use chancery::{Auth, Limits, Memory, Place, Running, Server, Sqlite, Tls, server::guard::Guard, store::Store};
+use chancery::{
+    Auth, Limits, Memory, Place, Running, Server, Sqlite, Tls,
+    server::{Signing, guard::Guard},
+    store::Store,
+};
+use chancery_client::seal::{Algorithm, KeyStore, SigningKey, StoreError};
 use chancery_core::{Binding, Card, Version};
 use chancery_engine::{
     push::Schedule,
@@ -18,7 +23,7 @@ use serde_json::json;
 
 use crate::{
     agents::{Children, Made, demo},
-    config::{BINDINGS, Config, DEFAULT, VERSIONS, Watch, duration},
+    config::{self, BINDINGS, Config, DEFAULT, VERSIONS, Watch, duration},
     context::Context,
     log,
     print::Printer,
@@ -173,8 +178,12 @@ async fn serve(arguments: &Serve, printer: &Printer) -> Result<()> {
     };
     log::start(json, level);
     let running = plan.bind(arguments).await?;
-    printer.write(&plan.announcement(&running, printer.is_json()))?;
+    let doors = if plan.demo { plan.secure_doors(&running).await? } else { Vec::new() };
+    printer.write(&plan.announcement(&running, &doors, printer.is_json()))?;
     stay(&plan, &children, &running).await?;
+    for door in doors {
+        door.running.shutdown().await;
+    }
     running.shutdown().await;
     children.stop().await;
     Ok(())
@@ -207,8 +216,17 @@ fn apply(current: &Config, changed: &Config, rules: Option<&Auth>, children: &Ch
     let rules = Rules { all: rules, config: Some(changed) };
     let mut same = changed.clone();
     same.agents.clone_from(&current.agents);
+    same.signing.clone_from(&current.signing);
+    if changed.signing != current.signing {
+        match running.sign(changed.signing.as_ref().and_then(config::Signing::seals)) {
+            Ok(()) => tracing::info!("the cards are signed as the file says now"),
+            Err(error) => tracing::error!(%error, "the cards could not be signed"),
+        }
+    }
     if same != *current {
-        tracing::warn!("only agents are changed while the server runs; start it again for the rest of the file");
+        tracing::warn!(
+            "only agents and the keys of their cards are changed while the server runs; start it again for the rest of the file"
+        );
     }
     let made = changed.agents(children);
     if made.len() == 1 && current.agents.len() != 1 || made.len() != 1 && current.agents.len() == 1 {
@@ -400,10 +418,21 @@ impl Plan {
         if let Some(issuer) = issuer.clone() {
             server = server.route(demo::ISSUER, move |request| std::future::ready(issuer.answer(&request)));
         }
+        if let Some(signing) = self.config.as_ref().and_then(|config| config.signing.as_ref()?.seals()) {
+            server = server.signing(signing);
+        }
+        let seals = if self.demo { Some(Seals::open(self.data.as_deref())?) } else { None };
+        if self.demo {
+            server = server.catalog(demo::LISTED.0);
+        }
         let retention = self.config.as_ref().map_or(Some(Duration::from_secs(30 * 24 * 3_600)), |config| config.retention.tasks);
         for agent in &self.agents {
             let rules = Rules { all: self.rules.as_ref(), config: self.config.as_ref() };
-            server = server.place(rules.over(&agent.name, agent.place(self.demo.then_some(()), retention)));
+            let place = rules.over(&agent.name, agent.place(self.demo.then_some(()), retention));
+            server = server.place(match &seals {
+                Some(seals) => seals.over(&agent.name, place),
+                None => place,
+            });
         }
         let bound = server.bind(self.listen.as_str()).await;
         let running = bound.map_err(|error| {
@@ -414,6 +443,10 @@ impl Plan {
             issuer.settle(running.url());
             for agent in self.agents.iter().filter(|agent| agent.name == demo::SECURE) {
                 let place = agent.place(Some(()), retention).auth(issuer.rules(demo::rules())?);
+                let place = match &seals {
+                    Some(seals) => seals.over(&agent.name, place),
+                    None => place,
+                };
                 running.replace(place).map_err(told)?;
             }
         }
@@ -449,18 +482,25 @@ impl Plan {
     }
 
     fn guard(&self) -> Result<Guard> {
-        let allowed = self.config.iter().flat_map(|config| &config.push.allow);
-        allowed.into_iter().try_fold(Guard::new(), |guard, network| {
-            Ok(guard.allow(network.parse().with_context(|| format!("[push] allow: {network} is no network"))?))
+        let Some(config) = &self.config else { return Ok(Guard::new()) };
+        let allowed = config.guard.allow.iter().chain(&config.push.allow);
+        allowed.into_iter().try_fold(Guard::new().loopback(config.guard.loopback), |guard, network| {
+            Ok(guard.allow(network.parse().with_context(|| format!("allow: {network} is no network"))?))
         })
     }
 
     /// Says where everything is, and what to try.
-    fn announcement(&self, running: &Running, json: bool) -> String {
+    fn announcement(&self, running: &Running, doors: &[SecureDoor], json: bool) -> String {
         let url = running.url();
         let cards: Vec<_> = self.agents.iter().map(|agent| card_url(url, &agent.path)).collect();
         if json {
-            let ready = json!({"ready": true, "listen": running.local_addr().to_string(), "url": url, "cards": cards});
+            let mut ready = json!({"ready": true, "listen": running.local_addr().to_string(), "url": url, "cards": cards});
+            for door in doors {
+                ready[door.name] = door.running.url().into();
+            }
+            if let Some(authority) = doors.first().map(|door| door.certificates.authority()) {
+                ready["certificates"] = authority.parent().unwrap_or(&authority).display().to_string().into();
+            }
             return format!("{ready}\n");
         }
         let versions: Vec<_> = self.versions.iter().map(|version| version.as_str()).collect();
@@ -476,6 +516,15 @@ impl Plan {
         if self.demo {
             let others: Vec<_> = self.agents.iter().skip(1).map(|agent| agent.path.as_str()).collect();
             line(format!("Variants: {}", others.join(" ")));
+        }
+        for door in doors {
+            let (client, key) = door.certificates.client();
+            let shown = match door.mutual {
+                true => format!(" --client-cert {} --client-key {}", at_home(&client), at_home(&key)),
+                false => String::new(),
+            };
+            let about = if door.mutual { "Mutual TLS" } else { "TLS" };
+            line(format!("{about}: {} (--ca-cert {}{shown})", door.running.url(), at_home(&door.certificates.authority())));
         }
         match &self.data {
             Some(data) => line(format!("Data: {} (kept across restarts)", at_home(data))),
@@ -494,6 +543,88 @@ impl Plan {
         line(format!("  curl {url}{first}/tasks -H 'A2A-Version: 1.0'"));
         line(String::new());
         text
+    }
+}
+
+/// The demo once more, behind TLS.
+struct SecureDoor {
+    /// In the announcement.
+    name: &'static str,
+    /// Whether clients have to show a certificate.
+    mutual: bool,
+    running: Running,
+    certificates: demo::Certificates,
+}
+
+impl Plan {
+    /// Serves the agents of the demo over TLS too: the same tasks, at ports of their own. What is kept nowhere has no place for certificates.
+    async fn secure_doors(&self, running: &Running) -> Result<Vec<SecureDoor>> {
+        let Some(data) = &self.data else { return Ok(Vec::new()) };
+        let certificates = demo::Certificates::open(data)?;
+        let mut doors = Vec::new();
+        for (name, mutual, port) in [("tls", false, 8443), ("mtls", true, 8444)] {
+            let address = running.local_addr();
+            // Who is not where everybody looks for it has these ports elsewhere too.
+            let ports = if address.port() == 8080 { vec![port, 0] } else { vec![0] };
+            let (cert, key) = certificates.server();
+            let tls = Tls::open(cert, key).map_err(told)?;
+            let tls = if mutual { tls.client_ca(certificates.authority()).map_err(told)? } else { tls };
+            let mut bound = Err(anyhow::anyhow!("no port was tried"));
+            for port in ports {
+                bound = self.secure_door(running, tls.clone(), mutual).bind((address.ip(), port)).await.map_err(told);
+                if bound.is_ok() {
+                    break;
+                }
+                tracing::warn!(port, "another program has the port of the demo over TLS; a free one is taken");
+            }
+            doors.push(SecureDoor { name, mutual, running: bound?, certificates: certificates.clone() });
+        }
+        Ok(doors)
+    }
+
+    /// The same agents as those at work.
+    fn secure_door(&self, running: &Running, tls: Tls, mutual: bool) -> Server {
+        let mut server = Server::several().store(Memory::new()).versions(self.versions.iter().copied()).grace(self.drain).tls(tls);
+        for (agent, engine) in self.agents.iter().zip(running.engines()) {
+            let place = Place::operations(&agent.path, agent.card.clone(), Arc::new(demo::Stage::new(engine))).key(&agent.name);
+            let place = place.tenant(&agent.tenant).versions(agent.versions.iter().copied()).bindings(agent.bindings.iter().copied());
+            let rules = Rules { all: None, config: None };
+            // A certificate is enough where one is needed.
+            server = server.place(if mutual { place } else { rules.over(&agent.name, place) });
+        }
+        server
+    }
+}
+
+/// What the cards of the demo are signed with.
+struct Seals {
+    key: Arc<SigningKey>,
+    /// Another key of the same name.
+    other: Arc<SigningKey>,
+}
+
+impl Seals {
+    /// The key in the data folder, made if there is none; or one that is kept nowhere.
+    fn open(data: Option<&Path>) -> Result<Self> {
+        const NAME: &str = "demo";
+        let key = match data.map(|data| KeyStore::new(data.join("keys"))) {
+            None => SigningKey::generate(Algorithm::Es256, NAME)?,
+            Some(store) => match store.key(NAME) {
+                Err(StoreError::Missing(_)) => store.generate(Algorithm::Es256, NAME, jiff::Timestamp::now())?,
+                key => key?,
+            },
+        };
+        Ok(Self { key: Arc::new(key), other: Arc::new(SigningKey::generate(Algorithm::Es256, NAME)?) })
+    }
+
+    /// The place with the signature and the name in the catalog that its agent has.
+    fn over(&self, agent: &str, place: Place) -> Place {
+        match agent {
+            demo::SIGNED => place.signing(Signing::new(self.key.clone())),
+            demo::SIGNED_BAD => place.signing(Signing::new(self.other.clone())),
+            _ if agent == demo::PLAIN.name => place.listed(demo::LISTED.1),
+            _ => place,
+        }
     }
 }
 

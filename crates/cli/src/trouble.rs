@@ -190,6 +190,7 @@ impl Trouble {
             K::CardNotFound => Self::card_not_found(message).hint("name the card itself: -a URL/of/card.json"),
             K::CardInvalid => Self::card_invalid(message),
             K::CardRefused => Self::credentials_missing(message).hint("save the card, and pass the file: -a ./card.json"),
+            K::CardUntrusted => Self::own("SIGNATURE", message).hint("a2a card verify says more"),
             K::NoInterface => Self::protocol(ErrorKind::VersionNotSupported, message).hint("add --a2a-version 0.3, or any"),
             K::CredentialsMissing => Self::credentials_missing(message),
             K::Refused => Self::auth_failed(message),

@@ -2,8 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use chancery_core::{Binding, Error, ErrorKind, Result, Version};
-use chancery_seal::{Policy, Verified};
+use chancery_seal::{Addresses, Policy, Verified};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::{
@@ -42,6 +43,8 @@ pub(crate) struct Settings {
     pub(crate) eye: Eye,
     pub(crate) dry_run: bool,
     pub(crate) trust: Trust,
+    /// Where a client may go, if not everywhere.
+    pub(crate) guard: Option<Addresses>,
 }
 
 impl Settings {
@@ -75,6 +78,7 @@ impl Default for Settings {
             eye: Eye::default(),
             dry_run: false,
             trust: Trust::default(),
+            guard: None,
         }
     }
 }
@@ -252,6 +256,15 @@ impl Builder {
         self
     }
 
+    /// Goes to these addresses only, whatever a card, a redirect or a name says: for cards, keys and calls alike. Proxies are not used then,
+    /// for they would resolve names again. For programs that connect on a stranger's word, such as a registry; when not said, a client
+    /// goes where its user sends it, and to keys on other hosts only at public addresses.
+    pub fn guard(mut self, addresses: Addresses) -> Self {
+        self.settings.guard = Some(addresses);
+        self.settings.trust.forget();
+        self
+    }
+
     /// Shows everything that is sent, received and decided to an observer.
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
         self.settings.eye = Eye(Some(observer));
@@ -364,6 +377,15 @@ impl Builder {
     /// When there is no card, it cannot be read, or it is not public.
     pub async fn read_card(&self, reference: &str) -> Result<CardText> {
         Cards::text(&Http::new(&self.settings)?, &self.settings, reference).await
+    }
+
+    /// Reads a document that leads to cards, such as a catalog, by the rules for cards: without credentials, and followed only to addresses
+    /// on the same host. Gives it with the address that it was at in the end.
+    ///
+    /// # Errors
+    /// When there is none, it is longer than `limit` bytes, or not public.
+    pub async fn read_document(&self, url: &str, limit: usize) -> Result<(Bytes, String)> {
+        discover::document(&Http::new(&self.settings)?, &self.settings, url, limit).await
     }
 
     /// Asks whether a card has changed, and gives it as it is now.

@@ -180,7 +180,7 @@ impl Client {
     }
 
     /// What the check of the card's signatures found; `None` when there is no card or nobody looked
-    /// ([`Builder::signed_cards`]). It is about the public card, not about the extended one.
+    /// ([`Builder::signed_cards`]). It is about the public card; the extended one is checked when it is read.
     #[must_use]
     pub fn card_report(&self) -> Option<Arc<Report>> {
         self.state().report.clone()
@@ -239,6 +239,19 @@ impl Client {
         peer.show(&settings);
         let state = Mutex::new(State { peer: Arc::new(peer), others: Vec::new(), settled: true, card: None, report: None });
         Ok(Self(Arc::new(Inner { settings, http, state, home: None })))
+    }
+
+    /// What may be used of an extended card: it has signatures of its own, which count as those of the public one do. Versions before 1.0
+    /// have no form of it that anybody signs, so that nothing can be demanded of it there.
+    pub(crate) async fn trusted(&self, card: Card) -> Result<Card> {
+        let Inner { settings, home, .. } = &*self.0;
+        if self.version() != Version::V1_0 {
+            return Ok(card);
+        }
+        let origin = home.as_ref().map(|home| crate::discover::parse(&home.url)).transpose()?;
+        let body = serde_json::to_vec(&card).map_err(Error::internal)?;
+        let checked = settings.trust.check(settings, &body.into(), origin.as_ref()).await?;
+        serde_json::from_slice(&checked.body).map_err(Error::internal)
     }
 
     pub(crate) fn settings(&self) -> &Settings {

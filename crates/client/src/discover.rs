@@ -398,6 +398,25 @@ async fn fetch(http: &Http, settings: &Settings, url: &str, known: Option<&Kept>
     }
 }
 
+/// Fetches a document that is no card.
+pub(crate) async fn document(http: &Http, settings: &Settings, url: &str, limit: usize) -> Result<(Bytes, String)> {
+    let url = parse(url)?;
+    let mut headers = HeaderMap::new();
+    headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+    let fetching = Box::pin(async {
+        let (url, exchange) = follow(http, url.as_str(), headers).await?;
+        if !exchange.is_success() {
+            exchange.show(&[]);
+            return Err(not_found(&parse(&url)?).into());
+        }
+        Ok((exchange.read(limit).await?, url))
+    });
+    match tokio::time::timeout(settings.timeout, fetching).await {
+        Ok(fetched) => fetched.map_err(|failed: Failed| failed.error),
+        Err(_) => Err(Failed::too_late().error),
+    }
+}
+
 /// Fetches a document, wherever on its host it has moved to, and says where that is.
 pub(crate) async fn follow(http: &Http, url: &str, headers: HeaderMap) -> Result<(String, Exchange), Failed> {
     let mut at = Url::parse(url).map_err(Error::internal)?;

@@ -25,6 +25,7 @@ use crate::{
     builder::Settings,
     clock,
     failure::{Failed, Reached},
+    guard::Guarded,
     http::{self, Head, dry_run},
     observer::{Eye, Wire, WireEvent, WireRequest, WireResponse},
     source::{Arrived, Source},
@@ -52,6 +53,7 @@ pub(crate) struct Grpc {
     silence: Duration,
     eye: Eye,
     url: String,
+    guard: Option<Guarded>,
 }
 
 impl Grpc {
@@ -71,7 +73,8 @@ impl Grpc {
             endpoint = settings.tls.grpc(endpoint)?;
         }
         let (limit, silence, eye) = (settings.limit, settings.silence, settings.eye.clone());
-        Ok(Self { endpoint, channel: OnceLock::new(), version, limit, silence, eye, url })
+        let guard = settings.guard.clone().map(Guarded);
+        Ok(Self { endpoint, channel: OnceLock::new(), version, limit, silence, eye, url, guard })
     }
 
     /// The origin that is called.
@@ -234,7 +237,7 @@ impl Grpc {
     }
 
     async fn caller(&self) -> Result<Caller<Channel>, Failed> {
-        let channel = self.channel.get_or_init(|| self.endpoint.connect_with_connector_lazy(Connector::new())).clone();
+        let channel = self.channel.get_or_init(|| self.endpoint.connect_with_connector_lazy(Connector::new(self.guard.clone()))).clone();
         let mut caller = Caller::new(channel).max_decoding_message_size(self.limit);
         caller.ready().await.map_err(Failed::unreachable)?;
         Ok(caller)

@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
 use chancery_core::{Binding, Error, ErrorKind, Operation, Secret, Version};
+use chancery_seal::Addresses;
 use chancery_wire::errors;
 use http::{
     HeaderMap, Method,
@@ -15,6 +16,7 @@ use crate::{
     builder::Settings,
     clock,
     failure::Failed,
+    guard::Guarded,
     observer::{Eye, Placement, Wire, WireRequest, WireResponse},
     trouble::{Trouble, TroubleKind},
 };
@@ -28,6 +30,8 @@ pub(crate) struct Http {
     /// How long a stream may be silent.
     pub(crate) silence: Duration,
     pub(crate) eye: Eye,
+    /// Where requests may go, if not everywhere.
+    guard: Option<Addresses>,
 }
 
 /// Everything of a request but its body and where it goes.
@@ -45,13 +49,17 @@ pub(crate) struct Head {
 
 impl Http {
     pub(crate) fn new(settings: &Settings) -> Result<Self, Error> {
-        Self::build(settings, |builder| builder)
+        match &settings.guard {
+            Some(addresses) => Self::guarded(settings, addresses),
+            None => Self::build(settings, |builder| builder),
+        }
     }
 
-    /// A pool whose names are resolved by this.
-    pub(crate) fn guarded(settings: &Settings, resolver: impl reqwest::dns::Resolve + 'static) -> Result<Self, Error> {
-        let resolver = std::sync::Arc::new(resolver);
-        Self::build(settings, |builder| builder.dns_resolver(resolver.clone()))
+    /// A pool that connects to these addresses only. A proxy would resolve names again, behind the guard, so there is none.
+    pub(crate) fn guarded(settings: &Settings, addresses: &Addresses) -> Result<Self, Error> {
+        let resolver = std::sync::Arc::new(Guarded(addresses.clone()));
+        let http = Self::build(settings, |builder| builder.dns_resolver(resolver.clone()).no_proxy())?;
+        Ok(Self { guard: Some(addresses.clone()), ..http })
     }
 
     fn build(settings: &Settings, change: impl Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder) -> Result<Self, Error> {
@@ -68,7 +76,7 @@ impl Http {
             change(builder)
         };
         let client = settings.tls.http(builder)?;
-        Ok(Self { client, limit: settings.limit, silence: settings.silence, eye: settings.eye.clone() })
+        Ok(Self { client, limit: settings.limit, silence: settings.silence, eye: settings.eye.clone(), guard: None })
     }
 
     /// Sends a request and waits for the head of the answer.
@@ -89,6 +97,10 @@ impl Http {
             return Err(dry_run());
         }
         let mut url = Url::parse(url).map_err(no_url)?;
+        if let Some(guard) = &self.guard {
+            // Literal addresses are not resolved, so they are looked at here.
+            guard.check_url(&url).map_err(Failed::unreachable)?;
+        }
         if !head.query.is_empty() {
             let secrets = head.query.iter().map(|(name, secret)| (name, secret.expose()));
             url.query_pairs_mut().extend_pairs(secrets);

@@ -56,6 +56,7 @@ mod credentials;
 mod discover;
 mod failure;
 mod grpc;
+mod guard;
 mod http;
 mod jsonrpc;
 pub mod oauth;

@@ -74,7 +74,7 @@ impl Operations for Client {
 
     async fn get_extended_card(&self, caller: &Caller, request: GetExtendedCard) -> Result<Card> {
         match self.ask(caller, Request::GetExtendedCard(request)).await? {
-            Reply::Card(card) => Ok(*card),
+            Reply::Card(card) => self.trusted(*card).await,
             other => Err(unexpected(&other)),
         }
     }

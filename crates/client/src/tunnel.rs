@@ -22,25 +22,29 @@ use hyper_util::{
 };
 use tokio::net::TcpStream;
 use tower_service::Service;
+use url::Url;
+
+use crate::guard::Guarded;
 
 /// Makes connections.
 #[derive(Clone)]
 pub(crate) struct Connector {
     tcp: HttpConnector,
     proxies: Arc<Matcher>,
+    guard: Option<Guarded>,
 }
 
 impl Connector {
-    /// Through the proxies that the environment names.
-    pub(crate) fn new() -> Self {
-        Self::through(Matcher::from_env())
+    /// Through the proxies that the environment names; with a guard, straight to the addresses that it lets through.
+    pub(crate) fn new(guard: Option<Guarded>) -> Self {
+        Self { guard, ..Self::through(Matcher::from_env()) }
     }
 
     fn through(proxies: Matcher) -> Self {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
-        Self { tcp, proxies: Arc::new(proxies) }
+        Self { tcp, proxies: Arc::new(proxies), guard: None }
     }
 }
 
@@ -54,6 +58,14 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, target: Uri) -> Self::Future {
+        if let Some(guard) = self.guard.clone() {
+            return Box::pin(async move {
+                let addresses = guard.reach(&Url::parse(&target.to_string())?).await?;
+                let connection = TcpStream::connect(addresses.as_slice()).await?;
+                connection.set_nodelay(true)?;
+                Ok(TokioIo::new(connection))
+            });
+        }
         let Some(proxy) = self.proxies.intercept(&target) else {
             let connecting = self.tcp.call(target);
             return Box::pin(async move { connecting.await.map_err(Into::into) });

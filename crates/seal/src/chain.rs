@@ -29,6 +29,13 @@ pub struct Roots {
 #[error("a root certificate cannot be read")]
 pub struct RootError;
 
+/// The certificates in a PEM file, in DER and in their order, as [`Signer::chain`](crate::Signer::chain) takes them; `None` when it has none
+/// or a broken one.
+pub fn certificates(pem: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).map(|one| one.map(|one| one.to_vec())).collect();
+    certificates.ok().filter(|certificates| !certificates.is_empty())
+}
+
 impl Roots {
     /// The certificates in a PEM file.
     ///

@@ -3,7 +3,6 @@
 use std::{
     collections::HashMap,
     fmt,
-    net::IpAddr,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -12,7 +11,7 @@ use async_trait::async_trait;
 use tokio::time::{Instant, timeout};
 use url::{Host, Url};
 
-use crate::{Jwk, JwkSet};
+use crate::{Addresses, Jwk, JwkSet};
 
 /// A longer answer is refused.
 const MAX_BYTES: usize = 64 << 10;
@@ -27,11 +26,11 @@ const PAUSE: Duration = Duration::from_secs(60);
 /// Addresses that are remembered.
 const MAX_ADDRESSES: usize = 256;
 
-/// Reads key sets over HTTPS. [`KeyCache`] decides what it is asked.
+/// Reads key sets over HTTP. [`KeyCache`] decides what it is asked.
 #[async_trait]
 pub trait Fetch: Send + Sync {
     /// Gets the body at an address. No credentials go along. Redirects, if followed at all, stay on the host; the body is cut off with an
-    /// error when it passes `max_bytes`; and when the request is `guarded`, private, loopback and link-local addresses are not connected to.
+    /// error when it passes `max_bytes`; and when the request is `guarded`, it goes to addresses that [`Addresses`] lets through.
     async fn fetch(&self, request: &KeyRequest) -> Result<KeyResponse, FetchError>;
 }
 
@@ -39,11 +38,11 @@ pub trait Fetch: Send + Sync {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct KeyRequest {
-    /// The address, always `https`.
+    /// The address: `https`, or `http` on the very place of this machine that the card came from.
     pub url: Url,
     /// How long the body may be.
     pub max_bytes: usize,
-    /// The host is not the one that the card came from: only public addresses may be connected to.
+    /// The host is not the one that the card came from: only addresses that are called on a stranger's word may be connected to.
     pub guarded: bool,
 }
 
@@ -78,11 +77,12 @@ impl FetchError {
     }
 }
 
-/// Keys from the network, within limits: HTTPS only, from the card's own host or one that the policy names, 64 KiB, 5 seconds, 100 keys.
+/// Keys from the network, within limits: HTTPS only but on this machine, from the card's own host or one that the policy names, 64 KiB, 5 seconds, 100 keys.
 /// Answers count for as long as their `Cache-Control` says, between a minute and an hour; an address is asked for the same keys at most
 /// once a minute.
 pub struct KeyCache {
     fetch: Arc<dyn Fetch>,
+    allowed: Addresses,
     addresses: Mutex<HashMap<Url, Arc<tokio::sync::Mutex<Option<Entry>>>>>,
 }
 
@@ -95,7 +95,14 @@ struct Entry {
 impl KeyCache {
     /// Keys that are read by this.
     pub fn new(fetch: impl Fetch + 'static) -> Self {
-        Self { fetch: Arc::new(fetch), addresses: Mutex::new(HashMap::new()) }
+        Self { fetch: Arc::new(fetch), allowed: Addresses::new(), addresses: Mutex::new(HashMap::new()) }
+    }
+
+    /// Says which addresses may be called on the word of a card; public ones when not said.
+    #[must_use]
+    pub fn addresses(mut self, allowed: Addresses) -> Self {
+        self.allowed = allowed;
+        self
     }
 
     /// The key of this name at this address; `None` when the set there has no such key.
@@ -103,7 +110,7 @@ impl KeyCache {
     /// # Errors
     /// When the address may not be asked, or there is no set of keys.
     pub async fn key(&self, url: &Url, kid: &str, card: Option<&Url>, allowed_hosts: &[String]) -> Result<Option<Jwk>, FetchError> {
-        let request = permitted(url, card, allowed_hosts)?;
+        let request = self.permitted(url, card, allowed_hosts)?;
         let place = self.place(url);
         // One request at a time for one address: whoever waits finds the answer, and nobody else is held up.
         let mut place = place.lock().await;
@@ -134,6 +141,24 @@ impl KeyCache {
         }
     }
 
+    /// The request for an address, if it may be asked.
+    fn permitted(&self, url: &Url, card: Option<&Url>, allowed_hosts: &[String]) -> Result<KeyRequest, FetchError> {
+        // Nobody stands between a card and its keys at the same place of this machine, so that they may do without TLS.
+        let here = url.scheme() == "http" && is_local(url) && card.is_some_and(|card| card.origin() == url.origin());
+        if (url.scheme() != "https" && !here) || !url.username().is_empty() || url.password().is_some() {
+            return Err(FetchError::new("keys are read over https only, and without a password in the address"));
+        }
+        let host = url.host_str().unwrap_or_default();
+        let own = card.and_then(Url::host_str) == Some(host);
+        if !own && !allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host)) {
+            return Err(FetchError::new(format!("keys on {host} do not count for this card")));
+        }
+        if !own {
+            self.allowed.check_url(url).map_err(|refused| FetchError::new(format!("{host} is not asked: {refused}")))?;
+        }
+        Ok(KeyRequest { url: url.clone(), max_bytes: MAX_BYTES, guarded: !own })
+    }
+
     fn place(&self, url: &Url) -> Arc<tokio::sync::Mutex<Option<Entry>>> {
         let mut addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
         if addresses.len() >= MAX_ADDRESSES && !addresses.contains_key(url) {
@@ -156,24 +181,8 @@ impl Entry {
     }
 }
 
-/// The request for an address, if it may be asked.
-fn permitted(url: &Url, card: Option<&Url>, allowed_hosts: &[String]) -> Result<KeyRequest, FetchError> {
-    if url.scheme() != "https" || !url.username().is_empty() || url.password().is_some() {
-        return Err(FetchError::new("keys are read over https only, and without a password in the address"));
-    }
-    let host = url.host_str().unwrap_or_default();
-    let own = card.and_then(Url::host_str) == Some(host);
-    if !own && !allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host)) {
-        return Err(FetchError::new(format!("keys on {host} do not count for this card")));
-    }
-    if !own && is_private(url) {
-        return Err(FetchError::new(format!("{host} is a private address")));
-    }
-    Ok(KeyRequest { url: url.clone(), max_bytes: MAX_BYTES, guarded: !own })
-}
-
 fn read(request: &KeyRequest, answer: &KeyResponse) -> Result<JwkSet, FetchError> {
-    if answer.url.scheme() != "https" || answer.url.host() != request.url.host() {
+    if answer.url.scheme() != request.url.scheme() || answer.url.host() != request.url.host() {
         return Err(FetchError::new("the keys were moved to another host"));
     }
     if answer.body.len() > MAX_BYTES {
@@ -196,37 +205,12 @@ fn age(cache_control: Option<&str>) -> Duration {
     age.clamp(MIN_AGE, MAX_AGE)
 }
 
-/// Whether the host says by itself that it is not on the public network. What a name resolves to is the business of the [`Fetch`].
-fn is_private(url: &Url) -> bool {
+/// Whether a URL names this machine.
+pub(crate) fn is_local(url: &Url) -> bool {
     match url.host() {
-        Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost") || name.to_ascii_lowercase().ends_with(".localhost"),
-        Some(Host::Ipv4(address)) => !is_public(address.into()),
-        Some(Host::Ipv6(address)) => !is_public(address.into()),
-        None => true,
-    }
-}
-
-/// Whether an address is on the public network, for a [`Fetch`] that has resolved a name.
-pub fn is_public(address: IpAddr) -> bool {
-    match address.to_canonical() {
-        IpAddr::V4(address) => {
-            let [first, second, ..] = address.octets();
-            !(address.is_private()
-                || address.is_loopback()
-                || address.is_link_local()
-                || address.is_multicast()
-                || address.is_documentation()
-                || first == 0
-                || first >= 240
-                // Shared by the customers of a carrier (RFC 6598).
-                || (first == 100 && second & 0xc0 == 64))
-        }
-        IpAddr::V6(address) => {
-            !(address.is_loopback()
-                || address.is_unspecified()
-                || address.is_multicast()
-                || address.is_unique_local()
-                || address.is_unicast_link_local())
-        }
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
     }
 }

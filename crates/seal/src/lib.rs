@@ -19,6 +19,7 @@
 //!
 //! It does no I/O but for [`KeyStore`]: whoever has an HTTP client implements [`Fetch`], and [`KeyCache`] keeps it within limits.
 
+mod address;
 mod canonical;
 mod chain;
 mod der;
@@ -36,10 +37,11 @@ mod sign;
 mod store;
 mod verify;
 
-pub use chain::{RootError, Roots};
+pub use address::{Addresses, Refused};
+pub use chain::{RootError, Roots, certificates};
 pub use diff::{Change, diff};
 pub use document::{Document, DocumentError};
-pub use fetch::{Fetch, FetchError, KeyCache, KeyRequest, KeyResponse, is_public};
+pub use fetch::{Fetch, FetchError, KeyCache, KeyRequest, KeyResponse};
 pub use form::{Canonical, Form};
 pub use jwk::{Algorithm, Jwk, JwkError, JwkSet};
 pub use key::{KeyError, SigningKey};

@@ -315,7 +315,7 @@ impl Check<'_> {
         if policy.well_known
             && let Some(host) = self.origin.map(authority)
         {
-            addresses.push((format!("https://{host}/.well-known/jwks.json"), KeyOrigin::WellKnown));
+            addresses.push((format!("{host}/.well-known/jwks.json"), KeyOrigin::WellKnown));
         }
         addresses
     }
@@ -411,10 +411,14 @@ fn text<'a>(members: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     members.get(name).and_then(Value::as_str)
 }
 
-/// Host and port.
+/// The place of the keys that belong to a card: over TLS, but where a card without TLS is trusted too.
 fn authority(url: &Url) -> String {
+    if crate::fetch::is_local(url) {
+        return url.origin().ascii_serialization();
+    }
     let host = url.host_str().unwrap_or_default();
-    url.port().filter(|_| url.scheme() == "https").map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+    let port = url.port().filter(|_| url.scheme() == "https").map_or_else(String::new, |port| format!(":{port}"));
+    format!("https://{host}{port}")
 }
 
 /// The host that an issuer names, by an https address or by itself.

@@ -7,7 +7,7 @@ use http::{
     header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, VARY},
 };
 
-use crate::body::Body;
+use crate::{body::Body, signing::Seal};
 
 /// How long a reader may keep a card without asking again.
 const FRESH: HeaderValue = HeaderValue::from_static("public, max-age=300");
@@ -21,6 +21,8 @@ pub(crate) struct CardFiles {
     v1_0: File,
     agent_json: File,
     compact: File,
+    /// With snake_case names, for those who ask for it.
+    snake: File,
     since: HeaderValue,
 }
 
@@ -32,23 +34,36 @@ struct File {
 
 impl CardFiles {
     /// Writes the forms of a card; `key` names the agent in the compact form, `since` is when the card
-    /// came to be, as an HTTP date.
-    pub(crate) fn new(card: &Card, key: &str, since: HeaderValue) -> Result<Self> {
+    /// came to be, as an HTTP date. A card that is to be sealed is signed here: what is for readers of other versions is written from what
+    /// is signed, so that it cannot say anything else.
+    pub(crate) fn new(card: &Card, key: &str, seal: Option<&Seal>, since: HeaderValue) -> Result<Self> {
+        let mut card = card.clone();
+        let snake = match seal {
+            Some(seal) => {
+                // CONV-CARD-002: once it is signed, it is too late to sort them.
+                card.supported_interfaces.sort_by_key(|interface| interface.protocol_version != Version::V1_0.as_str());
+                seal.sign(&mut card)?;
+                File::new(&seal.snake(&card)?)?
+            }
+            None => File::new(&chancery_wire::card::snake(&card))?,
+        };
         Ok(Self {
-            merged: File::new(&chancery_wire::card::merged(card))?,
-            v1_0: File::new(card)?,
-            agent_json: File::new(&chancery_wire::card::agent_json(card))?,
-            compact: File::new(&chancery_wire::card::compact(card, key))?,
+            merged: File::new(&chancery_wire::card::merged(&card))?,
+            v1_0: File::new(&card)?,
+            agent_json: File::new(&chancery_wire::card::agent_json(&card))?,
+            compact: File::new(&chancery_wire::card::compact(&card, key))?,
+            snake,
             since,
         })
     }
 
     /// Answers a request for a card.
-    pub(crate) fn answer(&self, form: CardForm, headers: &HeaderMap) -> http::Response<Body> {
+    pub(crate) fn answer(&self, form: CardForm, query: Option<&str>, headers: &HeaderMap) -> http::Response<Body> {
         let version = headers.get(HeaderName::from_static(chancery_wire::headers::VERSION)).and_then(|value| value.to_str().ok());
         let file = match form {
             CardForm::AgentJson => &self.agent_json,
             CardForm::Compact => &self.compact,
+            _ if asks_for_snake(query) => &self.snake,
             _ if Asked::parse(version) == Asked::For(Version::V1_0) => &self.v1_0,
             _ => &self.merged,
         };
@@ -79,6 +94,12 @@ impl File {
         let tag: String = digest.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         Ok(Self { json: json.into(), tag: HeaderValue::from_str(&format!("\"{tag}\"")).map_err(Error::internal)? })
     }
+}
+
+/// DIA-002-CARD-003: names in snake_case are for those who ask for them.
+fn asks_for_snake(query: Option<&str>) -> bool {
+    let mut pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    pairs.any(|(name, value)| name == "names" && value == "snake")
 }
 
 /// An HTTP date; `None` comes before all of them.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! request --> Doors --+-- content type application/grpc ----------> grpc.rs
-//!                     +-- /healthz /readyz /metrics /…/jwks.json    here
+//!                     +-- /healthz /readyz /metrics /…/jwks.json …  here
 //!                     +-- what else is served there                 route.rs
 //!                     +-- the agent whose path it is
 //!                           +-- GET  …/.well-known/agent-card.json  card.rs
@@ -20,12 +20,13 @@ use chancery_core::{Binding, BoxError, Bytes, Card, Error, Operations, Result, S
 use chancery_wire::version::{CardForm, card_form};
 use http::{
     HeaderValue, Method, Request, Response, StatusCode,
-    header::{ALLOW, CONTENT_TYPE},
+    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE},
     request::Parts,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    about::{self, About, Documents},
     auth::{Auth, Denial},
     body::Body,
     card::CardFiles,
@@ -35,6 +36,7 @@ use crate::{
     metrics::Meter,
     rest,
     route::Route,
+    signing::{self, Seal},
     visit::{self, Visit},
 };
 
@@ -56,8 +58,8 @@ pub(crate) struct Inner {
     pub(crate) cors: Cors,
     /// Paths that are no agent's.
     routes: Vec<Route>,
-    /// The public keys of webhook signatures.
-    pub(crate) jwks: Option<Bytes>,
+    about: About,
+    documents: RwLock<Documents>,
     /// Set when the server stops.
     pub(crate) closing: CancellationToken,
     pub(crate) grpc: grpc::Services,
@@ -69,6 +71,10 @@ pub(crate) struct Hosted {
     pub(crate) key: String,
     /// Where it is: empty, or `/` and a name.
     pub(crate) path: String,
+    /// The tenant that its card declares; empty for none. Over gRPC the key stands for it.
+    pub(crate) tenant: String,
+    /// Its name in the catalog.
+    pub(crate) listed: String,
     pub(crate) operations: Arc<dyn Operations>,
     pub(crate) card: Card,
     pub(crate) cards: CardFiles,
@@ -80,6 +86,10 @@ pub(crate) struct Hosted {
     pub(crate) auth: Option<Arc<Auth>>,
     /// Who verifies the scope tokens that come with calls; without, they say nothing.
     pub(crate) scope_tokens: Option<Arc<dyn ScopeTokens>>,
+    /// What its cards are signed with, if they are.
+    pub(crate) seal: Option<Arc<Seal>>,
+    /// Whether that was said of this agent alone.
+    pub(crate) own_seal: bool,
 }
 
 impl Hosted {
@@ -89,20 +99,41 @@ impl Hosted {
     }
 
     /// An agent with its card, which says where it is and what it knows.
-    pub(crate) fn new(key: &str, path: &str, card: &Card, operations: Arc<dyn Operations>, since: HeaderValue) -> Result<Self> {
+    pub(crate) fn new(
+        key: &str,
+        path: &str,
+        card: &Card,
+        operations: Arc<dyn Operations>,
+        seal: Option<Arc<Seal>>,
+        since: HeaderValue,
+    ) -> Result<Self> {
         let extensions = card.capabilities.extensions.iter().map(|extension| extension.uri.clone()).collect();
         Ok(Self {
             key: key.to_owned(),
             path: path.to_owned(),
+            tenant: String::new(),
+            listed: key.to_owned(),
             operations,
             card: card.clone(),
-            cards: CardFiles::new(card, key, since)?,
+            cards: CardFiles::new(card, key, seal.as_deref(), since)?,
             extensions,
             versions: crate::server::VERSIONS.to_vec(),
             bindings: crate::server::BINDINGS.to_vec(),
             auth: None,
             scope_tokens: None,
+            seal,
+            own_seal: false,
         })
+    }
+
+    /// The same agent, its cards signed by something else.
+    pub(crate) fn sealed(&self, seal: Option<Arc<Seal>>, since: HeaderValue) -> Result<Self> {
+        let mut agent = Self::new(&self.key, &self.path, &self.card, self.operations.clone(), seal, since)?;
+        (agent.versions, agent.bindings, agent.auth) = (self.versions.clone(), self.bindings.clone(), self.auth.clone());
+        agent.tenant.clone_from(&self.tenant);
+        agent.listed.clone_from(&self.listed);
+        agent.scope_tokens.clone_from(&self.scope_tokens);
+        Ok(agent)
     }
 }
 
@@ -113,13 +144,15 @@ impl Doors {
         lenient_version: bool,
         cors: Cors,
         routes: Vec<Route>,
-        jwks: Option<Bytes>,
+        about: About,
         closing: CancellationToken,
     ) -> Self {
-        let agents = RwLock::new(sorted(agents));
+        let agents = sorted(agents);
+        let documents = RwLock::new(about.documents(&agents));
+        let agents = RwLock::new(agents);
         let gate = Gate::new(limits.clone());
         let grpc = grpc::Services::new(closing.clone());
-        let inner = Inner { agents, limits, gate, meter: Meter::default(), lenient_version, cors, routes, jwks, closing, grpc };
+        let inner = Inner { agents, limits, gate, meter: Meter::default(), lenient_version, cors, routes, about, documents, closing, grpc };
         Self { inner: Arc::new(inner) }
     }
 
@@ -195,7 +228,7 @@ impl Inner {
         let form = if below.is_empty() || below == "/" { Some(CardForm::Merged) } else { card_form(below) };
         let mut response = match (&head.method, form) {
             (&Method::OPTIONS, form) => return self.cors.preflight(&head.headers, form.is_some()),
-            (&Method::GET | &Method::HEAD, Some(form)) => return agent.cards.answer(form, &head.headers),
+            (&Method::GET | &Method::HEAD, Some(form)) => return agent.cards.answer(form, head.uri.query(), &head.headers),
             (&Method::POST, Some(CardForm::Merged)) if below.len() <= 1 => match Visit::begin(self, agent, head, peer).await {
                 Ok(visit) => match visit.read(body).await {
                     Ok(body) => jsonrpc::answer(&visit, &body).await,
@@ -236,6 +269,7 @@ impl Inner {
         let mut changed = agents.to_vec();
         change(&mut changed);
         *agents = sorted(changed);
+        *self.documents.write().unwrap_or_else(PoisonError::into_inner) = self.about.documents(&agents);
     }
 
     /// Counts and tells of a caller that is not let in. Who tries too often is told to wait, if there is a pace to keep.
@@ -266,9 +300,15 @@ impl Inner {
             }
             "/readyz" => text("ready\n".to_owned(), plain),
             "/metrics" => text(self.meter.text(self.gate.requests(), self.gate.streams()), "text/plain; version=0.0.4"),
-            "/.well-known/jwks.json" => {
-                let mut response = Response::new(Body::bytes(self.jwks.clone()?));
-                response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/jwk-set+json"));
+            signing::KEYS | about::CATALOG => {
+                let documents = self.documents.read().unwrap_or_else(PoisonError::into_inner).clone();
+                let (document, content_type) = match path {
+                    signing::KEYS => (documents.keys?, "application/jwk-set+json"),
+                    _ => (documents.catalog?, "application/json"),
+                };
+                let mut response = Response::new(Body::bytes(document));
+                response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+                response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
                 response
             }
             _ => return None,

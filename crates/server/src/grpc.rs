@@ -132,8 +132,8 @@ impl<'a> Call<'a> {
         let mut request = codec::request(self.version, self.operation, message)?;
         let agent = self.agent(&request)?;
         if self.agents.len() > 1 {
-            // It has said which agent is meant, and means nothing more to that one.
-            request.set_tenant("");
+            // It has said which agent is meant. To that one it means what other bindings would have said.
+            request.set_tenant(&agent.tenant);
         }
         codec::check(self.version, &request, &limits.message)?;
         if let Some(seen) = request.origin() {

@@ -5,6 +5,7 @@
 //! [`Operations`](chancery_core::Operations) alone, so that whatever implements it can be served:
 //! an engine that runs an agent, a client that calls another, a gateway that chooses among many.
 
+mod about;
 pub mod auth;
 mod body;
 mod call;
@@ -21,6 +22,7 @@ mod metrics;
 mod rest;
 mod route;
 mod server;
+mod signing;
 mod sse;
 mod tls;
 mod visit;
@@ -31,4 +33,5 @@ pub use body::Body;
 pub use doors::Doors;
 pub use limit::Limits;
 pub use server::{Place, Running, Server, stop_signal};
+pub use signing::Signing;
 pub use tls::Tls;

@@ -4,7 +4,7 @@ use std::{
     io,
     net::{IpAddr, SocketAddr},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
     time::{Duration, SystemTime},
 };
 
@@ -20,6 +20,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    about::About,
     auth::{Auth, CertificateName, Scheme},
     cors::Cors,
     doors::{Doors, Hosted},
@@ -28,6 +29,7 @@ use crate::{
     limit::Limits,
     listen,
     route::Route,
+    signing::{Seal, Signing},
     tls::Tls,
     webhook::{Key, Webhooks},
 };
@@ -71,6 +73,8 @@ pub struct Server {
     tls: Option<Tls>,
     auth: Option<Auth>,
     scope_tokens: Option<Arc<dyn ScopeTokens>>,
+    signing: Option<Signing>,
+    catalog: Option<String>,
     lenient_version: bool,
     guard: Guard,
     schedule: Option<Schedule>,
@@ -88,6 +92,9 @@ pub struct Place {
     bindings: Option<Vec<Binding>>,
     /// What is said about who may come in; nothing, nobody in particular, or these.
     auth: Option<Option<Auth>>,
+    /// What is said about signatures; nothing, none, or these.
+    signing: Option<Option<Signing>>,
+    listed: Option<String>,
 }
 
 enum What {
@@ -110,7 +117,17 @@ impl Place {
     }
 
     fn new(path: impl Into<String>, what: What) -> Self {
-        Self { path: path.into(), what, key: None, tenant: String::new(), versions: None, bindings: None, auth: None }
+        Self {
+            path: path.into(),
+            what,
+            key: None,
+            tenant: String::new(),
+            versions: None,
+            bindings: None,
+            auth: None,
+            signing: None,
+            listed: None,
+        }
     }
 
     /// Puts something between the doors and the agent's engine.
@@ -124,6 +141,12 @@ impl Place {
     /// The agent's key on the server, under which its tasks are kept; made from the path when not said.
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
+        self
+    }
+
+    /// The agent's name in the server's catalog, instead of its key.
+    pub fn listed(mut self, name: impl Into<String>) -> Self {
+        self.listed = Some(name.into());
         self
     }
 
@@ -142,6 +165,18 @@ impl Place {
     /// Lets everybody call this agent, whatever the server says of the others.
     pub fn open(mut self) -> Self {
         self.auth = Some(None);
+        self
+    }
+
+    /// What the cards of this agent are signed with, instead of what those of the others are signed with.
+    pub fn signing(mut self, signing: Signing) -> Self {
+        self.signing = Some(Some(signing));
+        self
+    }
+
+    /// Leaves the cards of this agent as they are, whatever the server says of the others.
+    pub fn unsigned(mut self) -> Self {
+        self.signing = Some(None);
         self
     }
 
@@ -179,6 +214,8 @@ impl Server {
             tls: None,
             auth: None,
             scope_tokens: None,
+            signing: None,
+            catalog: None,
             lenient_version: false,
             guard: Guard::new(),
             schedule: None,
@@ -320,6 +357,20 @@ impl Server {
         self
     }
 
+    /// Signs the cards of the agents, public and extended ones, and serves the public keys. It is done when a card or a key changes, not for
+    /// each request.
+    pub fn signing(mut self, signing: Signing) -> Self {
+        self.signing = Some(signing);
+        self
+    }
+
+    /// Lists the agents in a catalog at `/.well-known/ai-catalog.json`, under identifiers that begin with this and end with the key of each,
+    /// such as `urn:air:example.com:agents`. When not said, several agents are listed under the name of the server's host.
+    pub fn catalog(mut self, prefix: impl Into<String>) -> Self {
+        self.catalog = Some(prefix.into());
+        self
+    }
+
     /// How long answers and turns may take to finish when the server stops.
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
@@ -379,6 +430,7 @@ impl Server {
             scope_tokens: self.scope_tokens,
             post,
             certificates,
+            seal: RwLock::new(self.signing.map(|signing| Arc::new(Seal::new(signing, &base)))),
         };
         let (mut engines, mut hosted) = (Vec::new(), Vec::new());
         for place in self.agents {
@@ -386,10 +438,11 @@ impl Server {
             engines.extend(engine);
             hosted.push(Arc::new(agent));
         }
-        let jwks = signer.jwks();
+        let keys = serde_json::from_str(&signer.jwks()).map_err(Error::internal)?;
+        let catalog = self.catalog.or_else(|| works.several.then(|| format!("urn:air:{}:agents", name_of(&base))));
+        let about = About { keys: Some(keys), base: base.clone(), catalog };
         let closing = CancellationToken::new();
-        let doors =
-            Doors::new(hosted, self.limits, self.lenient_version, Cors(self.origins), self.routes, Some(jwks.into()), closing.clone());
+        let doors = Doors::new(hosted, self.limits, self.lenient_version, Cors(self.origins), self.routes, about, closing.clone());
         if let Some(tls) = &self.tls {
             tokio::spawn(tls.clone().watch(closing.clone()));
         }
@@ -414,6 +467,8 @@ struct Works {
     post: guard::Client,
     /// Whether clients can show certificates.
     certificates: bool,
+    /// Signs the cards of agents that have nothing of their own for that.
+    seal: RwLock<Option<Arc<Seal>>>,
 }
 
 impl Works {
@@ -461,10 +516,13 @@ impl Works {
                 (*card, operations, None)
             }
         };
-        let seconds = u64::try_from(SystemClock.now().unix().0).unwrap_or_default();
-        let since = httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
-        let since = HeaderValue::from_str(&since).map_err(Error::internal)?;
-        let mut agent = Hosted::new(&key, &path, &card, operations, since)?;
+        let own_seal = place.signing.is_some();
+        let seal = match place.signing {
+            None => self.seal.read().unwrap_or_else(PoisonError::into_inner).clone(),
+            Some(own) => own.map(|signing| Arc::new(Seal::new(signing, &self.base))),
+        };
+        let mut agent = Hosted::new(&key, &path, &card, operations, seal, now()?)?;
+        (agent.own_seal, agent.tenant, agent.listed) = (own_seal, place.tenant, place.listed.unwrap_or(key));
         (agent.versions, agent.bindings, agent.auth) = (versions, bindings, auth);
         agent.scope_tokens.clone_from(&self.scope_tokens);
         Ok((agent, engine))
@@ -477,6 +535,13 @@ impl Works {
             None => builder.start(),
         }
     }
+}
+
+/// Now, as an HTTP date.
+fn now() -> Result<HeaderValue> {
+    let seconds = u64::try_from(SystemClock.now().unix().0).unwrap_or_default();
+    let now = httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+    HeaderValue::from_str(&now).map_err(Error::internal)
 }
 
 /// Where an agent is, for its card.
@@ -579,10 +644,30 @@ impl Running {
         Ok(())
     }
 
+    /// Signs the cards with something else from now on, or not at all. Places with something of their own keep it.
+    ///
+    /// # Errors
+    /// When a card cannot be signed. Nothing is changed then.
+    pub fn sign(&self, signing: Option<Signing>) -> Result<()> {
+        let seal = signing.map(|signing| Arc::new(Seal::new(signing, &self.works.base)));
+        // Nobody is put into a place meanwhile.
+        let engines = self.lock();
+        let since = now()?;
+        let sealed = |agent: &Arc<Hosted>| match agent.own_seal {
+            true => Ok(agent.clone()),
+            false => agent.sealed(seal.clone(), since.clone()).map(Arc::new),
+        };
+        let sealed: Vec<_> = self.doors.inner().agents().iter().map(sealed).collect::<Result<_>>()?;
+        *self.works.seal.write().unwrap_or_else(PoisonError::into_inner) = seal;
+        self.doors.inner().change(|agents| *agents = sealed);
+        drop(engines);
+        Ok(())
+    }
+
     /// Takes an agent out. What it is working on is finished within the grace; its tasks are kept.
     pub fn remove(&self, key: &str) {
-        self.doors.inner().change(|agents| agents.retain(|agent| agent.key != key));
         let mut engines = self.lock();
+        self.doors.inner().change(|agents| agents.retain(|agent| agent.key != key));
         if let Some(place) = engines.iter().position(|engine| engine.name() == key) {
             let (engine, grace) = (engines.remove(place), self.grace);
             tokio::spawn(async move { engine.shutdown(grace).await });
@@ -653,6 +738,11 @@ pub async fn stop_signal() -> io::Result<()> {
 fn tidy(path: &str) -> String {
     let path = path.trim_matches('/');
     if path.is_empty() { String::new() } else { format!("/{path}") }
+}
+
+/// The name of the host in a URL.
+fn name_of(base: &str) -> String {
+    url::Url::parse(base).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_else(|| "localhost".to_owned())
 }
 
 /// The URL of an address that nobody gave a better name.

@@ -180,11 +180,17 @@ impl<'a> Visit<'a> {
             Ok((_request, pass)) => {
                 caller.deadline = self.deadline.map(tokio::time::Instant::into_std);
                 let (operations, caller) = (&*self.agent.operations, &mut caller);
+                // Other versions write a card in a form that nobody has signed.
+                let seal = self.agent.seal.as_ref().filter(|_| version == Version::V1_0);
                 let answer = async move {
                     if json_will_do && let Some(text) = call::at_hand(operations, caller, &request).await? {
                         return Ok(Reached::Json(text));
                     }
-                    call::answer(operations, caller, request).await.map(Reached::from)
+                    let mut answer = call::answer(operations, caller, request).await?;
+                    if let (Answer::Reply(Reply::Card(card)), Some(seal)) = (&mut answer, seal) {
+                        seal.sign_extended(card)?;
+                    }
+                    Ok(Reached::from(answer))
                 };
                 (in_time(self.deadline, answer).await, pass)
             }

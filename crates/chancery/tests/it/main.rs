@@ -9,3 +9,4 @@ mod scenario;
 mod scenarios;
 mod sdk;
 mod sdk_servers;
+mod signed;

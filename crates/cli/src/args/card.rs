@@ -8,6 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 #[derive(Debug, Subcommand)]
 pub(crate) enum Card {
     Get(CardGet),
+    Init(Box<CardInit>),
     Sign(Box<CardSign>),
     Verify(Box<CardVerify>),
     Diff(CardDiff),
@@ -29,6 +30,67 @@ pub(crate) struct CardGet {
     /// Do not check signatures
     #[arg(long)]
     pub(crate) no_verify: bool,
+}
+
+/// Write a card to begin with; what is not said is marked in it
+#[derive(Debug, Args)]
+#[command(before_help = "Example:\n  a2a card init --name Weather --url https://weather.example.com")]
+pub(crate) struct CardInit {
+    /// The name shown to people
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// What the agent does
+    #[arg(long)]
+    pub(crate) description: Option<String>,
+    /// Where the agent is
+    #[arg(long)]
+    pub(crate) url: Option<String>,
+    /// A binding it is called over: jsonrpc, rest or grpc; repeat it for more, the preferred one first
+    #[arg(long)]
+    pub(crate) binding: Vec<String>,
+    /// Something it can do; repeat it for more
+    #[arg(long, value_name = "ID:NAME")]
+    pub(crate) skill: Vec<String>,
+    /// What callers have to present
+    #[arg(long, value_enum)]
+    pub(crate) auth: Option<CardWith>,
+    /// A card to begin with: an agent, an address or a file
+    #[arg(long, value_name = "REF")]
+    pub(crate) from: Option<String>,
+    /// Whom the card is for
+    #[arg(long = "for", value_enum, value_name = "VERSION", default_value = "1.0")]
+    pub(crate) version: CardFor,
+    /// Where the card is written instead of stdout; nothing is overwritten
+    #[arg(long, short = 'O', value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// What callers present.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CardWith {
+    /// A token in the Authorization header
+    Bearer,
+    /// A key in a header
+    ApiKey,
+    /// A token of an OAuth server
+    Oauth2,
+    /// A token of an OpenID provider
+    Oidc,
+    /// A certificate
+    Mtls,
+}
+
+/// Readers of which version a card is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CardFor {
+    /// Readers of 1.0
+    #[value(name = "1.0")]
+    Current,
+    /// Readers of 0.3
+    #[value(name = "0.3")]
+    Older,
+    /// Readers of both
+    Both,
 }
 
 /// Add a signature to a card

@@ -18,7 +18,7 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 
 #[allow(unused_imports, reason = "commands name their own arguments")]
 pub(crate) use self::{
-    card::{Card, CardDiff, CardGet, CardSign, CardVerify, SignedForm},
+    card::{Card, CardDiff, CardFor, CardGet, CardInit, CardSign, CardVerify, CardWith, SignedForm},
     graph::{Graph, GraphCheck, GraphFile, GraphShow, Picture},
     keys::{Keys, KeysCommand},
     manage::{Auth, AuthLogin, AuthLogout, AuthStatus, Completion, Config, ConfigShow, Help, Skill, SkillInstall},

@@ -1,6 +1,7 @@
 //! The agent's card: found by its reference, kept as it was received.
 
 mod cache;
+mod catalog;
 
 use std::{io::Read as _, path::Path};
 
@@ -45,10 +46,7 @@ pub(crate) async fn find(context: &Context) -> Result<Found, Trouble> {
             let what = if context.settings.registry.is_some() { "registries are not built yet" } else { "no --registry is named" };
             return Err(Trouble::card_not_found(format!("{urn} cannot be looked up: {what}")).hint("a2a help references"));
         }
-        Reference::Entry { catalog, entry } => {
-            return Err(Trouble::card_not_found(format!("{entry} cannot be looked up at {catalog}: catalogs are not built yet"))
-                .hint("a2a help references"));
-        }
+        Reference::Entry { catalog, entry } => catalog::find(context, &catalog, &entry).await?,
     };
     context.notes.debug(&format!("card {:?} from {}", found.card.name, found.origin));
     Ok(found)
@@ -77,7 +75,7 @@ fn stdin() -> Result<Found, Trouble> {
     let mut body = Vec::new();
     let read = std::io::stdin().lock().take(LIMIT).read_to_end(&mut body);
     read.map_err(|error| Trouble::card_not_found(format!("stdin cannot be read: {error}")))?;
-    at_hand(body, "stdin".to_owned())
+    made(body, "stdin".to_owned())
 }
 
 fn file(path: &Path) -> Result<Found, Trouble> {
@@ -86,10 +84,11 @@ fn file(path: &Path) -> Result<Found, Trouble> {
         std::io::ErrorKind::NotFound => Trouble::card_not_found(format!("there is no file {name}")),
         _ => Trouble::card_not_found(format!("{name} cannot be read: {error}")),
     })?;
-    at_hand(body, format!("file {name}"))
+    made(body, format!("file {name}"))
 }
 
-fn at_hand(body: Vec<u8>, origin: String) -> Result<Found, Trouble> {
+/// A card that came from nowhere in particular.
+fn made(body: Vec<u8>, origin: String) -> Result<Found, Trouble> {
     let body = Bytes::from(body);
     let invalid = |what: String| Trouble::card_invalid(format!("{origin} is no agent card: {what}"));
     let card = chancery_wire::card::read(&body).map_err(|error| invalid(with_cause(&error)))?;

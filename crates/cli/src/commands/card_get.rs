@@ -1,6 +1,5 @@
 //! `a2a card get`: the card, as it was received.
 
-use chancery_client::seal::Policy;
 use chancery_core::{Card, GetExtendedCard, Operations as _, Validate as _};
 use serde_json::value::RawValue;
 
@@ -12,6 +11,7 @@ use crate::{
     context::Context,
     print::card::{Verdict, card as print},
     trouble::Trouble,
+    trust,
 };
 
 pub(crate) async fn run(context: &Context, args: &CardGet) -> Result<(), Trouble> {
@@ -23,7 +23,7 @@ pub(crate) async fn run(context: &Context, args: &CardGet) -> Result<(), Trouble
         validate(context, &found)?;
     }
     if context.settings.require_signature && verdict != Verdict::Verified {
-        return Err(Trouble::own("SIGNATURE", format!("the signature of the card is {verdict}")).hint("a2a card verify says more"));
+        return Err(trust::refused(&verdict));
     }
     if context.printer.is_json() {
         context.notes.say(&format!("Signature: {verdict}"));
@@ -40,7 +40,7 @@ async fn verdict(context: &Context, args: &CardGet, found: &Found) -> Result<Ver
     if found.card.signatures.is_empty() {
         return Ok(Verdict::Absent);
     }
-    let report = card_sign::report(context, Policy::default(), found).await?;
+    let report = card_sign::report(context, trust::policy(context, found.url.as_deref())?, found).await?;
     Ok(Verdict::of(&report))
 }
 
@@ -51,7 +51,7 @@ async fn extended(context: &Context) -> Result<Found, Trouble> {
     let asked = agent.client.get_extended_card(&agent.caller(context), GetExtendedCard::default()).await;
     let card = asked.map_err(|error| agent.trouble(context, error))?;
     let body = serde_json::to_vec(&card).map_err(|error| Trouble::internal(format!("the card is no JSON: {error}")))?;
-    Ok(Found { card, body: body.into(), origin: "the extended card".to_owned(), url: None })
+    Ok(Found { card, body: body.into(), origin: "the extended card".to_owned(), url: agent.card_url })
 }
 
 /// The card as it was received, re-indented but not re-read: members that we do not know stay.
@@ -61,11 +61,19 @@ fn raw(found: &Found) -> Result<serde_json::Value, Trouble> {
     serde_json::from_str(raw.get()).map_err(wrong)
 }
 
+/// Whether a card has members that v1.0 has not, for readers of v0.3.
+fn is_for_older(body: &[u8]) -> bool {
+    let card: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+    ["protocolVersion", "preferredTransport", "url"].iter().any(|member| card.get(member).is_some())
+}
+
 /// Checks the card against the rules of the protocol; every violation is a line on stderr.
 fn validate(context: &Context, found: &Found) -> Result<(), Trouble> {
     let card: Result<Card, _> = serde_json::from_slice(&found.body);
     let error = match card {
         Ok(_) => found.card.validate().err(),
+        // What readers of older versions need beside it, or instead, is not for us to judge.
+        Err(_) if is_for_older(&found.body) => found.card.validate().err(),
         Err(error) => return Err(Trouble::card_invalid(format!("{}: {error}", found.origin))),
     };
     let Some(error) = error else { return Ok(()) };

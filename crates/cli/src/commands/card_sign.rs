@@ -12,6 +12,7 @@ use crate::{
     context::{Context, read},
     print::{Text, card::Verdict as Signature},
     trouble::{Trouble, with_cause},
+    trust,
 };
 
 /// Adds a signature.
@@ -79,7 +80,7 @@ pub(crate) async fn verify(context: &Context, args: &CardVerify) -> Result<(), T
     let named = args.reference.as_deref().map(|reference| context.with_agent(reference)).transpose()?;
     let context = named.as_ref().unwrap_or(context);
     let found = card::find(context).await?;
-    let report = report(context, policy(args)?, &found).await?;
+    let report = report(context, policy(context, args, &found)?, &found).await?;
     context.printer.result(&report, |text| lines(text, &report))?;
     if report.result.is_good() || (args.allow_absent && report.result == Verdict::Unsigned) {
         return Ok(());
@@ -94,9 +95,9 @@ pub(crate) async fn report(context: &Context, policy: Policy, found: &card::Foun
     Ok(verified.report)
 }
 
-fn policy(args: &CardVerify) -> Result<Policy, Trouble> {
-    let mut policy = Policy::default();
-    policy.well_known = true;
+/// What the user has put aside, and what the flags say instead.
+fn policy(context: &Context, args: &CardVerify, found: &card::Found) -> Result<Policy, Trouble> {
+    let mut policy = trust::policy(context, found.url.as_deref())?;
     if let Some(file) = &args.jwks {
         let wrong =
             |error: &dyn std::error::Error| Trouble::usage(format!("--jwks: {} is no key set: {}", file.display(), with_cause(error)));

@@ -12,6 +12,7 @@ use crate::{
     print::Text,
     reference::Reference,
     trouble::Trouble,
+    trust,
 };
 
 pub(crate) async fn run(context: &Context, graph: &Graph) -> Result<(), Trouble> {
@@ -121,5 +122,6 @@ async fn card_of(context: &Context, folder: &Path, reference: &str, offline: boo
         return Err("it is no file, and nothing is fetched with --offline".to_owned());
     }
     let there = context.with_agent(&reference).map_err(|trouble| trouble.message)?;
-    card::find(&there).await.map_err(|trouble| trouble.message)
+    let found = card::find(&there).await.map_err(|trouble| trouble.message)?;
+    trust::checked(&there, found).await.map_err(|trouble| trouble.message)
 }

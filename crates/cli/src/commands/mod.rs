@@ -3,6 +3,7 @@
 mod auth;
 mod bench;
 mod card_get;
+mod card_init;
 mod card_sign;
 mod chat;
 mod completion;
@@ -17,6 +18,8 @@ mod send;
 mod skill;
 mod task;
 mod version;
+
+use std::pin::Pin;
 
 use crate::{
     args::{self, Command},
@@ -48,7 +51,9 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<(), Trouble> {
         other => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.map_err(|error| Trouble::internal(format!("no runtime can be started: {error}")))?;
-            runtime.block_on(call(context, other))
+            // Behind a pointer, so that there is one copy of all commands and not one for each place that polls them.
+            let work: Pin<Box<dyn Future<Output = Result<(), Trouble>> + '_>> = Box::pin(call(context, other));
+            runtime.block_on(work)
         }
     }
 }
@@ -57,6 +62,7 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<(), Trouble> {
 async fn call(context: &Context, command: Command) -> Result<(), Trouble> {
     match command {
         Command::Card(args::Card::Get(get)) => card_get::run(context, &get).await,
+        Command::Card(args::Card::Init(init)) => card_init::run(context, &init).await,
         Command::Card(args::Card::Verify(verify)) => card_sign::verify(context, &verify).await,
         Command::Auth(auth) => auth::run(context, &auth).await,
         Command::Send(send) => send::run(context, &send).await,

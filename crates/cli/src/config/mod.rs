@@ -10,6 +10,7 @@ mod problem;
 mod quantity;
 mod scope;
 mod section;
+mod signing;
 mod watch;
 
 use std::{
@@ -33,6 +34,7 @@ pub(crate) use self::{
     problem::{Problem, nearest},
     quantity::{duration, size},
     scope::Reach,
+    signing::Signing,
     watch::Watch,
 };
 
@@ -58,6 +60,10 @@ pub(crate) struct Config {
     pub(crate) push: Push,
     /// `[auth]`; everybody may call when there is none.
     pub(crate) auth: Option<Auth>,
+    /// `[guard]`.
+    pub(crate) guard: Guard,
+    /// `[signing]`; cards are not signed when there is none.
+    pub(crate) signing: Option<Signing>,
     /// `[tls]`.
     pub(crate) tls: Option<Tls>,
     /// `[workflows]`, `[lattice]` and `[scope]`.
@@ -109,6 +115,15 @@ pub(crate) struct Push {
     pub(crate) schedule: Option<Vec<Duration>>,
 }
 
+/// Which addresses are called on a stranger's word, beside public ones: those of webhooks and of keys.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Guard {
+    /// Networks, as address and prefix length.
+    pub(crate) allow: Vec<String>,
+    /// Whether this machine itself may be called. A server that listens on loopback only calls it in any case.
+    pub(crate) loopback: bool,
+}
+
 /// How much a request may hold, and how many there may be; what is not said is left to the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Limits {
@@ -141,8 +156,10 @@ pub(crate) struct Log {
 }
 
 const SECTIONS: Keys = Keys {
-    known: &["server", "store", "push", "auth", "tls", "workflows", "lattice", "scope", "limits", "retention", "log", "agent"],
-    later: &["bus"],
+    known: &[
+        "server", "store", "push", "guard", "auth", "signing", "tls", "workflows", "lattice", "scope", "limits", "retention", "log", "agent",
+    ],
+    later: &["bus", "trust"],
 };
 const SERVER: Keys = Keys {
     known: &["listen", "public_url", "data", "versions", "lenient_version", "drain", "reload"],
@@ -150,6 +167,7 @@ const SERVER: Keys = Keys {
 };
 const STORE: Keys = Keys { known: &["ephemeral", "durability"], later: &["database"] };
 const PUSH: Keys = Keys { known: &["allow", "schedule"], later: &["timeout", "signing_key"] };
+const GUARD: Keys = Keys { known: &["allow", "loopback"], later: &[] };
 const LIMITS: Keys = Keys { known: &["body", "parts", "json_depth", "requests", "streams"], later: &["headers", "rate", "tasks"] };
 const RETENTION: Keys = Keys { known: &["tasks"], later: &["events"] };
 const LOG: Keys = Keys { known: &["format", "level"], later: &["otlp"] };
@@ -179,11 +197,14 @@ impl Config {
         known_sections(&document, &root)?;
         let schemes = listed(&mut root, "auth", "scheme");
         let roots = listed(&mut root, "scope", "roots");
+        let keys = listed(&mut root, "signing", "keys");
         let mut open = |title: &'static str, keys: &Keys| section(&document, &mut root, title, keys);
         let server = server(open("[server]", &SERVER)?, &folder(file))?;
         let store = store(open("[store]", &STORE)?)?;
         let push = push(open("[push]", &PUSH)?)?;
         let auth = auth::auth(&document, open("[auth]", &auth::AUTH)?, schemes, &folder(file))?;
+        let guard = guard(open("[guard]", &GUARD)?)?;
+        let signing = signing::signing(&document, open("[signing]", &signing::SIGNING)?, keys, &folder(file))?;
         let tls = auth::tls(open("[tls]", &auth::TLS)?, &folder(file))?;
         open("[scope]", &scope::SCOPE)?;
         let (workflows, lattice) = (open("[workflows]", &scope::WORKFLOWS)?, open("[lattice]", &scope::LATTICE)?);
@@ -192,7 +213,7 @@ impl Config {
         let retention = retention(open("[retention]", &RETENTION)?)?;
         let log = log(open("[log]", &LOG)?)?;
         let agents = self::agents(&document, agents, file, auth.as_ref())?;
-        Ok(Self { file: file.to_owned(), server, store, push, auth, tls, reach, limits, retention, log, agents })
+        Ok(Self { file: file.to_owned(), server, store, push, auth, guard, signing, tls, reach, limits, retention, log, agents })
     }
 
     /// Checks what only the whole shows: that each agent's card is one that the protocol allows.
@@ -218,7 +239,8 @@ impl Config {
     pub(crate) fn sources(&self) -> Vec<PathBuf> {
         let cards = self.agents.iter().filter_map(|agent| agent.card_file.clone());
         let workflows = self.reach.workflows.iter().map(|(file, _)| file.clone());
-        std::iter::once(self.file.clone()).chain(cards).chain(workflows).collect()
+        let keys = self.signing.iter().flat_map(Signing::sources);
+        std::iter::once(self.file.clone()).chain(cards).chain(workflows).chain(keys).collect()
     }
 }
 
@@ -254,6 +276,14 @@ fn store(mut section: Section<'_, '_>) -> Result<Store> {
 }
 
 fn push(mut section: Section<'_, '_>) -> Result<Push> {
+    Ok(Push { allow: networks(&mut section)?, schedule: section.durations("schedule")? })
+}
+
+fn guard(mut section: Section<'_, '_>) -> Result<Guard> {
+    Ok(Guard { allow: networks(&mut section)?, loopback: or(section.flag("loopback")?, || false) })
+}
+
+fn networks(section: &mut Section<'_, '_>) -> Result<Vec<String>> {
     let networks = or(section.texts("allow")?, Vec::new);
     for network in &networks {
         if !is_network(&network.value) {
@@ -261,7 +291,7 @@ fn push(mut section: Section<'_, '_>) -> Result<Push> {
             return Err(section.wrong(network, what).hint("write a network like \"10.0.0.0/8\" or \"fd00::/8\""));
         }
     }
-    Ok(Push { allow: networks.into_iter().map(|network| network.value).collect(), schedule: section.durations("schedule")? })
+    Ok(networks.into_iter().map(|network| network.value).collect())
 }
 
 fn limits(mut section: Section<'_, '_>) -> Result<Limits> {

@@ -35,8 +35,11 @@ fn the_default_file_names_every_key() {
         SERVER,
         STORE,
         PUSH,
+        GUARD,
         auth::AUTH,
         auth::SCHEME,
+        signing::SIGNING,
+        signing::KEY,
         auth::TLS,
         scope::WORKFLOWS,
         scope::LATTICE,
@@ -593,4 +596,55 @@ fn how_far_agents_reach_is_read() {
     folder.write("refunds.toml", "[[agent]]\nid = \"triage\"\ncrad = 1\n");
     let problem = read(&said).unwrap_err().to_string();
     assert!(problem.starts_with("refunds.toml:"), "{problem}");
+}
+
+/// SC-32: the keys are read with the file, in its order, and each problem names its line.
+#[test]
+fn signing_is_read_with_its_keys() {
+    use chancery_client::seal::{Algorithm, KeyStore};
+    let folder = Folder::new();
+    let store = KeyStore::new(folder.path("keys"));
+    for kid in ["2026-11", "2026-12"] {
+        store.generate(Algorithm::EdDsa, kid, jiff::Timestamp::now()).unwrap();
+    }
+    let load = |signing: &str| {
+        let text = format!("[signing]\ndir = \"keys\"\n{signing}[[agent]]\nname = \"echo\"\necho = true\n");
+        Config::load(folder.write("a2a.toml", &text))
+    };
+    let key = |kid: &str, more: &str| format!("[[signing.keys]]\nkid = \"{kid}\"\n{more}");
+    let both = load(&(key("2026-11", "") + &key("2026-12", "also_sign = true\n"))).unwrap();
+    let signing = both.signing.clone().unwrap();
+    assert!(signing.seals().is_some());
+    assert_eq!(signing.sources().count(), 2);
+    assert_eq!(both.sources().len(), 3);
+    assert_eq!(load(&(key("2026-11", "") + &key("2026-12", "also_sign = true\n"))).unwrap(), both);
+    assert_ne!(load(&(key("2026-12", "") + &key("2026-11", "also_sign = true\n"))).unwrap(), both);
+    // The same file with another key in it is another configuration.
+    let one = load(&key("2026-12", "")).unwrap();
+    store.remove("2026-12").unwrap();
+    store.generate(Algorithm::EdDsa, "2026-12", jiff::Timestamp::now()).unwrap();
+    assert_ne!(load(&key("2026-12", "")).unwrap(), one);
+
+    for (text, words) in [
+        (key("2026-13", ""), "a2a.toml:4:7: there is no key 2026-13"),
+        (key("2026-11", "") + &key("2026-11", ""), "there is a key \"2026-11\" already"),
+        ("[[signing.keys]]\nalso_sign = true\n".to_owned(), "the key has neither kid nor file"),
+        ("[[signing.keys]]\nfile = \"none.pem\"\n".to_owned(), "there is no such file"),
+        (key("2026-11", "chain = \"a2a.toml\"\n"), "holds no certificates in PEM"),
+        (key("2026-11", "also_sing = true\n"), "did you mean \"also_sign\"?"),
+        ("jku = \"http://keys.example/\"\n".to_owned(), "jku must begin with https://"),
+        (String::new(), "[signing] has no key"),
+    ] {
+        let problem = load(&text).unwrap_err().to_string();
+        assert!(problem.contains(words), "{text}\n{problem}");
+    }
+}
+
+/// One configuration for whatever is called on a stranger's word.
+#[test]
+fn the_guard_is_read() {
+    let config = parse("[guard]\nallow = [\"10.0.0.0/8\"]\nloopback = true\n[[agent]]\nname = \"echo\"\necho = true\n").unwrap();
+    assert_eq!((config.guard.allow, config.guard.loopback), (vec!["10.0.0.0/8".to_owned()], true));
+    let problem = parse("[guard]\nallow = [\"10.0.0.1\"]\n").unwrap_err().to_string();
+    assert!(problem.contains("allow must name networks, not \"10.0.0.1\""), "{problem}");
 }

@@ -138,3 +138,38 @@ fn a_changed_file_changes_the_agents_and_no_task_is_lost() {
     let (status, answer) = server.send("/three", "x");
     assert_eq!(status, 200, "{answer}");
 }
+
+/// SC-30, SC-31, SC-32: cards are signed with the keys of the file, and anew when a key or the file changes.
+#[test]
+fn changed_keys_sign_the_cards_of_a_server_at_work() {
+    let folder = Folder::new();
+    let generate = |kid: &str| {
+        let made = Command::new(env!("CARGO_BIN_EXE_a2a"))
+            .args(["keys", "--dir", "keys", "generate", "--kid", kid])
+            .current_dir(folder.root())
+            .output();
+        assert!(made.as_ref().unwrap().status.success(), "{made:?}");
+    };
+    generate("one");
+    let key = |kid: &str| format!("[[signing.keys]]\nkid = \"{kid}\"\n");
+    let write =
+        |keys: &str| drop(folder.write("a2a.toml", &format!("[signing]\ndir = \"keys\"\n{keys}[[agent]]\nname = \"echo\"\necho = true\n")));
+    write(&key("one"));
+    let server = Server::start(folder.root(), &["--ephemeral"]);
+    let verified = |kid: &str| {
+        let output = a2a(folder.root(), &["card", "verify", "--no-cache", "-a", &server.url, "-o", "json"]);
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        output.status.success() && report["kid"] == kid
+    };
+    assert!(verified("one"));
+    generate("two");
+    write(&(key("two") + &key("one")));
+    server.until("the new key does not sign", |server| server.ask("GET", "/.well-known/jwks.json", "").1.contains("two"));
+    assert!(verified("two"));
+    // The same name, another key.
+    std::fs::remove_file(folder.path("keys/two.jwk")).unwrap();
+    let (_, before) = server.ask("GET", "/.well-known/jwks.json", "");
+    generate("two");
+    server.until("the changed key does not sign", |server| server.ask("GET", "/.well-known/jwks.json", "").1 != before);
+    assert!(verified("two"));
+}

@@ -7,7 +7,7 @@ use chancery_client::{
     Builder, Client, SignedCards, Trouble, TroubleKind,
     seal::{Algorithm, Document, JwkSet, KeyOrigin, Policy, Signer, SigningKey, Verdict},
 };
-use chancery_core::{Binding, Card, Error, Version};
+use chancery_core::{Binding, Caller, Card, Error, GetExtendedCard, Operations as _, Version};
 use serde_json::{Value, json};
 
 use crate::{
@@ -179,4 +179,115 @@ async fn a_card_at_hand_is_checked_too() {
     assert_eq!(trouble(&error), Some(TroubleKind::CardUntrusted));
     let verified = agent.trusted(SignedCards::Off).verify_card(&agent.text(), Some(&agent.peer.url)).await.unwrap();
     assert_eq!((verified.report.result, verified.covered), (Verdict::Reject, None));
+}
+
+async fn echo(turn: chancery_engine::Turn) -> Result<chancery_engine::Outcome, chancery_engine::Failure> {
+    Ok(chancery_engine::Outcome::reply(turn.text()))
+}
+
+/// A server that signs its cards, with an extended card for everybody.
+async fn sealed(key: SigningKey) -> chancery_server::Running {
+    let mut card = Card::new("Echo", "Repeats what it hears").skill("echo", "Says your words back");
+    card.capabilities.extended_agent_card = Some(true);
+    let extended = card.clone().skill("more", "Is for those who ask");
+    let engine = chancery_engine::Engine::new(card, echo).extended_card(extended);
+    let server = chancery_server::Server::several().agent("/", engine).store(chancery_engine::store::Memory::new());
+    server.signing(chancery_server::Signing::new(key)).bind("127.0.0.1:0").await.unwrap()
+}
+
+/// SC-22, SC-30, SC-31: a server that signs its cards is believed without any setting, over every binding; so is its extended card. On this
+/// machine, keys at the very place of the card need no TLS.
+#[tokio::test]
+async fn a_server_that_signs_its_cards_is_believed() {
+    for algorithm in [Algorithm::Es256, Algorithm::EdDsa] {
+        let running = sealed(SigningKey::generate(algorithm, "2026-11").unwrap()).await;
+        for binding in [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc] {
+            let builder = Client::builder().bindings([binding]).signed_cards(SignedCards::Require);
+            let client = builder.connect(running.url()).await.unwrap();
+            let report = client.card_report().unwrap();
+            assert_eq!((report.key_source, report.kid.as_deref()), (Some(KeyOrigin::Jku), Some("2026-11")));
+            assert_eq!(client.send("hello").await.unwrap().text(), "hello");
+            let extended = client.get_extended_card(&Caller::anonymous(), GetExtendedCard::default()).await.unwrap();
+            assert_eq!((extended.skills.len(), extended.signatures.len()), (2, 1), "{binding}");
+        }
+        running.shutdown().await;
+    }
+}
+
+/// An extended card is refused or reduced by its own signatures, not by those of the public one.
+#[tokio::test]
+async fn an_extended_card_is_checked_by_itself() {
+    let agent = Agent::start().await;
+    agent.change(|card| card["capabilities"] = json!({"extendedAgentCard": true}));
+    agent.sign(&agent.peer.url);
+    let card: Value = serde_json::from_slice(&agent.text()).unwrap();
+    let (mut forged, mut bare) = (card.clone(), card.clone());
+    forged["name"] = json!("Evil");
+    bare.as_object_mut().unwrap().remove("signatures");
+    for (extended, accepted) in [(&card, true), (&forged, false), (&bare, false)] {
+        let result = json!({"jsonrpc": "2.0", "id": 1, "result": extended}).to_string();
+        let front = Peer::start(move |_| json_response(200, result.as_bytes())).await;
+        let mut public = card.clone();
+        public["supportedInterfaces"][0]["url"] = json!(front.url);
+        let mut document = Document::of(&public).unwrap();
+        Signer::new(&agent.key).replace().sign(&mut document).unwrap();
+        let text = document.into_value().to_string();
+        let ask = async |mode| {
+            let client = agent.trusted(mode).connect_signed_card(text.as_bytes(), None).await.unwrap();
+            client.get_extended_card(&Caller::anonymous(), GetExtendedCard::default()).await
+        };
+        match ask(SignedCards::Require).await {
+            Ok(_) => assert!(accepted),
+            Err(error) => assert!(!accepted && trouble(&error) == Some(TroubleKind::CardUntrusted), "{error:?}"),
+        }
+        assert_eq!(serde_json::to_value(ask(SignedCards::Report).await.unwrap()).unwrap()["name"], extended["name"]);
+    }
+}
+
+/// Guarantee G12: with a guard, no word of a stranger leads inward: not the address of a card, not a redirect, not an interface of a card, not
+/// the place of a key set, over no binding.
+#[tokio::test]
+async fn a_guarded_client_is_not_led_inward() {
+    use chancery_client::seal::{Addresses, Refused};
+    let inside = Peer::start(|asked| json_response(200, &hello(asked))).await;
+    let port = inside.url.rsplit(':').next().unwrap().to_owned();
+    let refused = |error: &Error| {
+        let mut cause: Option<&dyn std::error::Error> = Some(error);
+        while let Some(one) = cause {
+            if one.downcast_ref::<Refused>().is_some() {
+                return true;
+            }
+            cause = one.source();
+        }
+        false
+    };
+    let guarded = Client::builder().guard(Addresses::new()).retries(0);
+    for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1", "169.254.169.254", "metadata.google.internal"] {
+        let error = guarded.connect(&format!("http://{host}:{port}")).await.unwrap_err();
+        assert!(refused(&error), "{host}: {error:?}");
+    }
+    // A card at hand, whose interfaces lead inward.
+    for (binding, url) in
+        [(Binding::JsonRpc, inside.url.clone()), (Binding::HttpJson, inside.url.clone()), (Binding::Grpc, format!("localhost:{port}"))]
+    {
+        let card = Card::new("Told", "Is elsewhere").skill("hello", "Says hello").interface(url, binding, Version::V1_0);
+        let client = guarded.connect_card(&serde_json::to_vec(&card).unwrap(), None).unwrap();
+        assert!(client.send("hello").await.is_err(), "{binding}");
+    }
+    // A key set inward, on a host that the policy names.
+    let agent = Agent::start().await;
+    agent.sign(&format!("https://localhost:{port}"));
+    let mut policy = Policy::default();
+    policy.allow_key_hosts = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
+    let builder = Client::builder().trust(policy).signed_cards(SignedCards::Require);
+    let error = builder.connect_signed_card(&agent.text(), Some("https://agent.example/")).await.unwrap_err();
+    assert_eq!(trouble(&error), Some(TroubleKind::CardUntrusted));
+    assert!(error.to_string().contains("localhost is not asked"), "{error}");
+    assert!(inside.asked().is_empty());
+    // What is opened is open.
+    let open = Client::builder().guard(Addresses::new().loopback(true));
+    let card =
+        Card::new("Told", "Is here").skill("hello", "Says hello").streaming(false).interface(&inside.url, Binding::JsonRpc, Version::V1_0);
+    let client = open.connect_card(&serde_json::to_vec(&card).unwrap(), None).unwrap();
+    assert_eq!(client.send("hello").await.unwrap().text(), "hello");
 }

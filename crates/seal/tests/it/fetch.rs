@@ -10,8 +10,8 @@ use std::{
 
 use async_trait::async_trait;
 use chancery_seal::{
-    Algorithm, Document, Fetch, FetchError, Jwk, JwkSet, KeyCache, KeyOrigin, KeyRequest, KeyResponse, KeySource, Outcome, Policy, Report,
-    Signer, SigningKey, Verdict, Verifier, is_public,
+    Addresses, Algorithm, Document, Fetch, FetchError, Jwk, JwkSet, KeyCache, KeyOrigin, KeyRequest, KeyResponse, KeySource, Outcome,
+    Policy, Report, Signer, SigningKey, Verdict, Verifier,
 };
 use tokio::time::advance;
 use url::Url;
@@ -307,9 +307,55 @@ fn addresses_off_the_public_network_are_known() {
         "::",
         "::ffff:10.0.0.1",
     ] {
-        assert!(!is_public(address.parse().unwrap()), "{address}");
+        assert!(Addresses::new().check_address(address.parse().unwrap()).is_err(), "{address}");
     }
     for address in ["1.1.1.1", "172.15.0.1", "100.128.0.1", "2606:4700::1111"] {
-        assert!(is_public(address.parse().unwrap()), "{address}");
+        assert!(Addresses::new().check_address(address.parse().unwrap()).is_ok(), "{address}");
     }
+}
+
+/// SC-22: on this machine, and at the very place of the card, keys need no TLS; anywhere else they do, whatever the card says.
+#[tokio::test]
+async fn keys_beside_a_card_on_this_machine_need_no_tls() {
+    let key = key("k");
+    for (card, keys, asked) in [
+        ("http://127.0.0.1:8080/card", "http://127.0.0.1:8080/keys", true),
+        ("http://localhost:8080/card", "http://localhost:8080/keys", true),
+        ("http://[::1]:8080/card", "http://[::1]:8080/keys", true),
+        ("http://127.0.0.1:8080/card", "http://127.0.0.1:9090/keys", false),
+        ("http://127.0.0.1:8080/card", "http://localhost:8080/keys", false),
+        ("https://127.0.0.1:8080/card", "http://127.0.0.1:8080/keys", false),
+        ("http://agent.example.com/card", "http://agent.example.com/keys", false),
+        ("http://10.0.0.1/card", "http://10.0.0.1/keys", false),
+    ] {
+        let cache = KeyCache::new(Host::with(&[&key]));
+        let found = cache.key(&Url::parse(keys).unwrap(), "k", Some(&Url::parse(card).unwrap()), &[]).await;
+        assert_eq!(found.is_ok(), asked, "{card} {keys} {found:?}");
+    }
+}
+
+/// Guarantee G12: a key set that a card points to on an allowed host is asked for at addresses that the one rule lets through.
+#[tokio::test]
+async fn key_sets_inside_are_not_asked_for() {
+    let key = key("k");
+    let inside = [
+        "127.0.0.1",
+        "[::1]",
+        "10.0.0.1",
+        "169.254.169.254",
+        "[::ffff:192.168.0.1]",
+        "[64:ff9b::a00:1]",
+        "localhost",
+        "metadata.google.internal",
+    ];
+    for host in inside {
+        let url = Url::parse(&format!("https://{host}/keys")).unwrap();
+        let allowed = [url.host_str().unwrap().to_owned()];
+        let peer = Host::with(&[&key]);
+        let found = KeyCache::new(peer.clone()).key(&url, "k", Some(&card_address()), &allowed).await;
+        assert!(found.is_err() && peer.asked() == 0, "{host}");
+    }
+    let url = Url::parse("https://10.0.0.1/keys").unwrap();
+    let open = KeyCache::new(Host::with(&[&key])).addresses(Addresses::new().allow("10.0.0.0/8".parse().unwrap()));
+    assert!(open.key(&url, "k", Some(&card_address()), &["10.0.0.1".to_owned()]).await.unwrap().is_some());
 }

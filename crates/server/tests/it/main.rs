@@ -14,5 +14,6 @@ mod grpc;
 mod guard;
 mod malformed;
 mod names;
+mod signing;
 mod tls;
 mod webhook;

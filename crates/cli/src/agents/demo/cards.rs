@@ -31,6 +31,12 @@ pub(crate) struct Variant {
 
 /// The variant that demands credentials.
 pub(crate) const SECURE: &str = "secure";
+/// The variant whose card is signed.
+pub(crate) const SIGNED: &str = "signed";
+/// The variant whose card has a signature of a key that is not the one which it names.
+pub(crate) const SIGNED_BAD: &str = "signed-bad";
+/// What identifiers in the demo's catalog begin with, and the name of the plain variant there.
+pub(crate) const LISTED: (&str, &str) = ("urn:air:localhost:demo", "echo");
 /// The header of its key.
 const KEY: &str = "X-API-Key";
 
@@ -47,6 +53,7 @@ pub(crate) fn place(scheme: Option<&str>) -> String {
         None => "none".to_owned(),
         Some("bearer") => "bearer, header Authorization".to_owned(),
         Some("key") => format!("key, header {KEY}"),
+        Some("mtls") => "mtls, certificate of the client".to_owned(),
         // Those of the issuer.
         Some(other) => format!("{other}, header Authorization"),
     }
@@ -58,7 +65,8 @@ pub(crate) const EXTENSION: &str = "urn:chancery:demo/ext/v1";
 const ALL_BINDINGS: &[Binding] = &[Binding::JsonRpc, Binding::HttpJson, Binding::Grpc];
 const ALL_VERSIONS: &[Version] = &[Version::V1_0, Version::V0_3, Version::V0_2, Version::V0_1];
 
-const PLAIN: Variant = Variant {
+/// The plain variant.
+pub(crate) const PLAIN: Variant = Variant {
     name: "demo",
     path: "/",
     about: "Everything",
@@ -85,6 +93,8 @@ pub(crate) const VARIANTS: &[Variant] = &[
         ..PLAIN
     },
     Variant { name: SECURE, path: "/secure", about: "Demands a token, a key or that one signs in", ..PLAIN },
+    Variant { name: SIGNED, path: "/signed", about: "Has a signed card", ..PLAIN },
+    Variant { name: SIGNED_BAD, path: "/signed-bad", about: "Has a card with a bad signature", ..PLAIN },
     Variant { name: "ext", path: "/ext", about: "Demands an extension", extension: Some((EXTENSION, true)), ..PLAIN },
 ];
 

@@ -6,6 +6,7 @@
 mod cards;
 mod issuer;
 mod stage;
+mod tls;
 
 use std::time::Duration;
 
@@ -14,9 +15,10 @@ use chancery_engine::{Failure, Outcome, Turn};
 use serde_json::{Value, json};
 
 pub(crate) use self::{
-    cards::{SECURE, agents, rules},
+    cards::{LISTED, PLAIN, SECURE, SIGNED, SIGNED_BAD, agents, rules},
     issuer::{Issuer, PATH as ISSUER},
     stage::Stage,
+    tls::Certificates,
 };
 use crate::config::duration;
 

@@ -164,5 +164,5 @@ fn every_card_is_valid_and_its_own() {
         assert!(made[..at].iter().all(|other| other.path != one.path && other.name != one.name));
     }
     let paths: Vec<_> = made.iter().map(|made| made.path.as_str()).collect();
-    assert_eq!(paths, ["/", "/nostream", "/nopush", "/tenant", "/legacy", "/rest-first", "/secure", "/ext"]);
+    assert_eq!(paths, ["/", "/nostream", "/nopush", "/tenant", "/legacy", "/rest-first", "/secure", "/signed", "/signed-bad", "/ext"]);
 }

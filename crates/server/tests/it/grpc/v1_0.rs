@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chancery_core::{Binding, ErrorKind, Version, extension};
 use chancery_engine::store::Memory;
-use chancery_server::{Limits, Running, Server};
+use chancery_server::{Limits, Place, Running, Server};
 use chancery_wire::{
     methods::GRPC_V1_0,
     proto::lf_a2a_v1::{self as pb, part::Content, send_message_response, stream_response::Payload},
@@ -269,6 +269,21 @@ async fn the_tenant_names_one_of_several_agents() {
     let mut client = self::client(&rooted).await;
     let reply: pb::SendMessageResponse = client.call("SendMessage", send("hello")).await.unwrap();
     assert!(matches!(&reply.payload, Some(send_message_response::Payload::Message(message)) if words(message) == "root heard hello"));
+}
+
+/// V10-BIND-002: the task of an agent with a tenant is the same over every binding, although gRPC names the agent in its place.
+#[tokio::test]
+async fn a_declared_tenant_has_the_same_tasks_over_grpc() {
+    let writer = Place::agent("/writer", engine("writer")).tenant("harbor");
+    let running = start(Server::several().store(Memory::default()).place(writer).agent("/reader", engine("reader"))).await;
+    let mut client = client(&running).await;
+    let task = task(&mut client, pb::SendMessageRequest { tenant: "writer".to_owned(), ..begin("wait") }).await;
+    for (tenant, found) in [("harbor", true), ("writer", false), ("", false)] {
+        let call = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": task.id, "tenant": tenant}});
+        let request = reqwest::Client::new().post(format!("{}/writer", running.url())).header("a2a-version", "1.0");
+        let answer = request.header("content-type", "application/json").body(call.to_string()).send().await.unwrap().text().await.unwrap();
+        assert_eq!(answer.contains("\"result\""), found, "{tenant:?} {answer}");
+    }
 }
 
 /// Streams end so that their readers come back; health says so.

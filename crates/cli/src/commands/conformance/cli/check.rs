@@ -777,8 +777,18 @@ pub(super) fn chat_001(trial: &Trial<'_>) -> Checked {
     Ok(())
 }
 
-pub(super) fn auth_009(_: &Trial<'_>) -> Checked {
-    Err(Miss::NotMeasured("the demo server has no port that asks for client certificates".to_owned()))
+pub(super) fn auth_009(trial: &Trial<'_>) -> Checked {
+    let (agent, folder) = trial.mutual();
+    let file = |name: &str| folder.join(name).display().to_string();
+    let (ca, cert, key) = (file("ca.pem"), file("client.pem"), file("client-key.pem"));
+    let known = ["send", "-a", agent, "--ca-cert", &ca, "--client-cert", &cert, "--client-key", &key, "request"];
+    let ran = trial.ok(&known)?;
+    demand!(ran.fact("Credential").starts_with("mtls"), "the agent took it for {:?}", ran.fact("Credential"));
+    let ran = trial.run(&["send", "-a", agent, "--ca-cert", &ca, "hi"])?;
+    demand!(ran.code == 4, "without a certificate it ends with {}", ran.code);
+    let ran = trial.run(&["send", "-a", agent, "--client-cert", &cert, "--client-key", &key, "hi"])?;
+    demand!(ran.code == 3, "without the authority of the server it ends with {}", ran.code);
+    Ok(())
 }
 
 pub(super) fn auth_010(trial: &Trial<'_>) -> Checked {

@@ -47,6 +47,8 @@ pub(super) use demand;
 pub(in super::super) struct Desk {
     server: Child,
     port: u16,
+    /// The demo behind mutual TLS, and the folder of its certificates.
+    mutual: (String, PathBuf),
     root: PathBuf,
     program: PathBuf,
     /// Whether the user wants it to end.
@@ -66,6 +68,7 @@ impl Desk {
         let mut desk = Self {
             server: server.map_err(|error| failed("the demo server cannot be started", &error))?,
             port: 0,
+            mutual: (String::new(), PathBuf::new()),
             root,
             program,
             stop: stop.clone(),
@@ -77,6 +80,8 @@ impl Desk {
         let ready: Value = serde_json::from_str(&line).map_err(|error| failed("the demo server is not ready", &error))?;
         let port = ready["listen"].as_str().and_then(|listen| listen.rsplit_once(':')).and_then(|(_, port)| port.parse().ok());
         desk.port = port.ok_or_else(|| Trouble::internal(format!("the demo server names no port: {line}")))?;
+        let text = |name: &str| ready[name].as_str().unwrap_or_default().to_owned();
+        desk.mutual = (text("mtls"), text("certificates").into());
         Ok(desk)
     }
 
@@ -161,6 +166,11 @@ impl Trial<'_> {
     /// The address of one of the demo's cards: `""`, `"/nostream"`, ….
     pub(super) fn at(&self, variant: &str) -> String {
         format!("localhost:{}{variant}", self.desk.port)
+    }
+
+    /// The address of the demo behind mutual TLS, and the folder of the certificates for it.
+    pub(super) fn mutual(&self) -> (&str, &Path) {
+        (&self.desk.mutual.0, &self.desk.mutual.1)
     }
 
     /// A file in the folder that commands run in.

@@ -1,0 +1,77 @@
+//! What a server says about all of its agents together: the keys of their signatures, and the catalog of their cards.
+
+use std::sync::Arc;
+
+use chancery_core::Bytes;
+use serde_json::{Value, json};
+
+use crate::{
+    doors::Hosted,
+    signing::{self, Seal},
+};
+
+/// The place of the catalog on a server.
+pub(crate) const CATALOG: &str = "/.well-known/ai-catalog.json";
+/// What the entries of a catalog are.
+const CARD: &str = "application/a2a-agent-card+json";
+
+/// What is known of the server itself.
+#[derive(Default)]
+pub(crate) struct About {
+    /// The public keys of webhook signatures.
+    pub(crate) keys: Option<Value>,
+    /// The base of every URL.
+    pub(crate) base: String,
+    /// What the identifiers of agents begin with, if there is a catalog: `urn:air:example.com:agents`.
+    pub(crate) catalog: Option<String>,
+}
+
+/// The documents, written anew when an agent changes.
+#[derive(Default, Clone)]
+pub(crate) struct Documents {
+    pub(crate) keys: Option<Bytes>,
+    pub(crate) catalog: Option<Bytes>,
+}
+
+impl About {
+    pub(crate) fn documents(&self, agents: &[Arc<Hosted>]) -> Documents {
+        let text = |value: Value| Bytes::from(value.to_string());
+        let catalog = self.catalog.as_ref().map(|prefix| text(self.catalog(prefix, agents)));
+        Documents { keys: self.published(agents).map(text), catalog }
+    }
+
+    fn published(&self, agents: &[Arc<Hosted>]) -> Option<Value> {
+        let mut seals: Vec<&Arc<Seal>> = Vec::new();
+        // The order in which they were added is gone; that of their paths is as good.
+        for seal in agents.iter().rev().filter_map(|agent| agent.seal.as_ref()) {
+            if !seals.iter().any(|known| Arc::ptr_eq(known, seal)) {
+                seals.push(seal);
+            }
+        }
+        signing::key_set(self.keys.as_ref(), seals.into_iter().map(|seal| &**seal))
+    }
+
+    fn catalog(&self, prefix: &str, agents: &[Arc<Hosted>]) -> Value {
+        let entry = |agent: &Arc<Hosted>| {
+            let card = &agent.card;
+            let mut tags: Vec<_> = card.skills.iter().flat_map(|skill| &skill.tags).collect();
+            tags.sort();
+            tags.dedup();
+            json!({
+                "identifier": format!("{prefix}:{}", agent.listed),
+                "displayName": card.name,
+                // The two specifications of this document call it differently.
+                "mediaType": CARD,
+                "type": CARD,
+                "url": format!("{}{}/.well-known/agent-card.json", self.base, agent.path),
+                "description": card.description,
+                "version": card.version,
+                "tags": tags,
+            })
+        };
+        // The shortest path first, as people would.
+        let entries: Vec<_> = agents.iter().rev().map(entry).collect();
+        let host = self.base.split_once("://").map_or(self.base.as_str(), |(_, rest)| rest);
+        json!({"specVersion": "1.0", "host": {"displayName": host, "identifier": prefix}, "entries": entries})
+    }
+}
