@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Instant};
 
-use crate::event::Seq;
+use crate::{event::Seq, secret::Secret};
 
 /// The circumstances of one call: who it is for, what was activated, how long it may take.
 ///
@@ -29,6 +29,8 @@ pub struct Caller {
     pub idempotency_key: Option<String>,
     /// The last event of the stream that the caller has seen; the stream goes on after it.
     pub resume_after: Option<Seq>,
+    /// Opens one task that is somebody else's.
+    pub grant: Option<Secret>,
 }
 
 /// A W3C trace context, as it came in.
@@ -106,6 +108,13 @@ impl Caller {
     #[must_use]
     pub fn resume_after(mut self, seq: Seq) -> Self {
         self.resume_after = Some(seq);
+        self
+    }
+
+    /// Shows a grant for one task.
+    #[must_use]
+    pub fn grant(mut self, token: impl Into<Secret>) -> Self {
+        self.grant = Some(token.into());
         self
     }
 

@@ -7,6 +7,7 @@ use crate::{
     id::{ContextId, TaskId},
     json::{self, Object},
     message::Message,
+    note::Notes,
     origin::Origin,
     proto_enum::proto_enum,
     time::Timestamp,
@@ -85,6 +86,9 @@ pub struct Task {
     /// What the server keeps about the task that v1.0 JSON has no member for.
     #[serde(skip)]
     pub record: Record,
+    /// What whoever runs the task notes about it for itself.
+    #[serde(skip)]
+    pub notes: Notes,
 }
 
 /// Server bookkeeping that some versions show and others need: kept beside the task, never part
@@ -101,6 +105,9 @@ pub struct Record {
     /// When its status or an artifact last changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated: Option<Timestamp>,
+    /// Whether the request that made the task had the handoff extension active, so that the task is never relayed.
+    #[serde(skip_serializing_if = "json::is_false")]
+    pub aware: bool,
 }
 
 /// A task's state at one moment.

@@ -163,7 +163,7 @@ mod tests {
         talk.await.unwrap();
         let ids = all.iter().map(|emitted| match emitted {
             Emitted::Artifact(update) => update.artifact.artifact_id.as_str().parse::<usize>().unwrap(),
-            Emitted::Status(_) => panic!("a status"),
+            Emitted::Status(_) | Emitted::Noted(_) => panic!("a status"),
         });
         assert!(ids.eq(0..AHEAD * 3));
     }

@@ -491,11 +491,11 @@ impl Driver {
     fn start_turn(&mut self, opening: Opening) {
         let Opening { message, caller, metadata, accepted_output_modes } = opening;
         let Journal { engine, live, context, .. } = &self.journal;
-        let (mut history, artifacts) = live.read(|task| {
+        let (mut history, artifacts, notes) = live.read(|task| {
             // The agent's question becomes history with the next event; this turn is after it.
             let asked = task.status.message.iter().filter(|_| task.status.state.is_interrupted());
             let history = task.history.iter().chain(asked).cloned().collect::<Vec<_>>();
-            (history, task.artifacts.clone())
+            (history, task.artifacts.clone(), task.notes.clone())
         });
         // A message that is committed already, for the turn waited or is run again, is still this turn's own.
         // Its id alone does not tell: there are clients that use one id for everything.
@@ -508,6 +508,7 @@ impl Driver {
             context: context.clone(),
             history,
             artifacts,
+            notes,
             caller,
             metadata,
             accepted_output_modes,
@@ -528,8 +529,8 @@ impl Driver {
         let mut heard = std::mem::take(&mut self.heard);
         let now = self.journal.engine.now();
         for emitted in heard.drain(..) {
-            let event = emitted.into_event(&self.journal.live.id, &self.journal.context, now);
-            if let Err(error) = self.journal.try_put(Entry::new(event)) {
+            let entry = emitted.into_entry(&self.journal.live.id, &self.journal.context, now);
+            if let Err(error) = self.journal.try_put(entry) {
                 tracing::warn!(%error, "the agent said something that the protocol forbids");
                 self.run = None;
                 self.journal.put_status(TaskState::Failed, Some(Message::agent("The agent broke the protocol.")));

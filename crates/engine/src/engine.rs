@@ -18,6 +18,7 @@ use crate::{
     finished::Finished,
     keys::Keys,
     live::Live,
+    pass::Passing,
     push::{self, Outbox, Post, Schedule, Sender},
     store::{self, Due, Scope, Store, memory::Memory},
 };
@@ -92,6 +93,7 @@ pub(crate) struct Options {
     pub(crate) task_after: Duration,
     pub(crate) turn_timeout: Option<Duration>,
     pub(crate) retention: Option<Duration>,
+    pub(crate) passing: Option<Arc<Passing>>,
 }
 
 impl Default for Options {
@@ -103,6 +105,7 @@ impl Default for Options {
             task_after: Duration::from_millis(500),
             turn_timeout: None,
             retention: Some(Duration::from_secs(30 * 24 * 3_600)),
+            passing: None,
         }
     }
 }
@@ -256,8 +259,11 @@ impl Builder {
     /// Changes both cards of the agent: whoever serves it knows where it can be reached.
     #[must_use]
     pub fn with_cards(mut self, mut change: impl FnMut(&mut Card)) -> Self {
-        change(&mut self.card);
-        self.extended.iter_mut().for_each(change);
+        let passing = self.options.passing.clone();
+        for card in std::iter::once(&mut self.card).chain(&mut self.extended) {
+            change(card);
+            passing.iter().for_each(|passing| passing.declare(card));
+        }
         self
     }
 
@@ -337,6 +343,22 @@ impl Builder {
     #[must_use]
     pub fn retention(mut self, age: Option<Duration>) -> Self {
         self.options.retention = age;
+        self
+    }
+
+    /// Lets the agent pass work on to other agents, and take work from them. The card says so.
+    #[must_use]
+    pub fn passing(mut self, passing: Passing) -> Self {
+        self.options.passing = Some(Arc::new(passing));
+        self.with_cards(|_| {})
+    }
+
+    /// Where the agent can be reached, as long as nothing else was said when it was told how to pass work on.
+    #[must_use]
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {
+        if let Some(passing) = self.options.passing.as_mut().filter(|passing| passing.base_urls.is_empty()) {
+            Arc::make_mut(passing).base_urls.push(url.into());
+        }
         self
     }
 

@@ -12,6 +12,7 @@ mod keys;
 mod live;
 mod log;
 mod pack;
+pub mod pass;
 pub mod push;
 mod recover;
 mod service;

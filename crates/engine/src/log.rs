@@ -1,12 +1,12 @@
 //! The log of a task as bytes: what is stored, and how it is read again for ever.
 //!
 //! Each payload begins with its format number. Format 1 is JSON: a row is an array of entries
-//! `{"event": …, "message": …, "record": …}`, a snapshot is `{"task": …, "record": …}`, both with the v1.0
-//! forms inside. Format 2 is format 1 without what it repeats ([`pack`](crate::pack)).
+//! `{"event": …, "message": …, "record": …, "notes": …}`, a snapshot is `{"task": …, "record": …, "notes": …}`, both
+//! with the v1.0 forms inside; `notes` is there only when something is noted, in a row as what changes. Format 2 is format 1 without what it repeats ([`pack`](crate::pack)).
 
 use std::{borrow::Cow, cell::Cell};
 
-use chancery_core::{Bytes, ContextId, Event, Message, Record, Seq, Task, TaskId};
+use chancery_core::{Bytes, ContextId, Event, Message, Notes, Record, Remarks, Seq, Task, TaskId};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -26,12 +26,16 @@ struct StoredEntry {
     /// Beside a new task only.
     #[serde(default)]
     record: Option<Record>,
+    #[serde(default)]
+    notes: Option<Box<Remarks>>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Snapshot<'a> {
     task: Cow<'a, Task>,
     record: Record,
+    #[serde(default, skip_serializing_if = "Notes::is_empty")]
+    notes: Notes,
 }
 
 /// Makes a payload where there is room already, so that the payload itself is exactly as large as it must be.
@@ -85,6 +89,10 @@ pub(crate) fn write_entries(entries: &[Entry], task: &TaskId, context: &ContextI
                 draft.extend_from_slice(b",\"record\":");
                 put(draft, &task.record);
             }
+            if let Some(remarks) = &entry.remarks {
+                draft.extend_from_slice(b",\"notes\":");
+                put(draft, remarks);
+            }
             draft.push(b'}');
         }
         draft.extend_from_slice(if entries.is_empty() { b"[]" } else { b"]" });
@@ -106,7 +114,7 @@ pub(crate) fn read_entries(row: &Row) -> Result<Vec<(Seq, Entry)>> {
         if let (Event::Task(task), Some(record)) = (&mut event, stored.record) {
             task.record = record;
         }
-        let entry = (seq, Entry { event, message: stored.message });
+        let entry = (seq, Entry { event, message: stored.message, remarks: stored.notes });
         seq = seq.next();
         entry
     });
@@ -116,7 +124,7 @@ pub(crate) fn read_entries(row: &Row) -> Result<Vec<(Seq, Entry)>> {
 /// The bytes of a whole task.
 pub(crate) fn write_snapshot(task: &Task) -> Bytes {
     draft(|draft| {
-        put(draft, &Snapshot { task: Cow::Borrowed(task), record: task.record });
+        put(draft, &Snapshot { task: Cow::Borrowed(task), record: task.record, notes: task.notes.clone() });
         Bytes::copy_from_slice(draft)
     })
 }
@@ -127,7 +135,7 @@ pub(crate) fn fold(stored: &Stored) -> Result<Task> {
         Some((_, payload)) => {
             let snapshot: Snapshot<'static> = read(payload)?;
             let mut task = snapshot.task.into_owned();
-            task.record = snapshot.record;
+            (task.record, task.notes) = (snapshot.record, snapshot.notes);
             task
         }
         None => Task::default(),

@@ -1,6 +1,6 @@
 //! Which events are legal in which state, and what they make of a task. Pure: no clock, no store.
 
-use chancery_core::{ArtifactUpdate, Error, ErrorKind, Event, Message, Part, Result, Task, TaskState};
+use chancery_core::{ArtifactUpdate, Error, ErrorKind, Event, Message, Part, Remarks, Result, Task, TaskState};
 
 /// The state after `event`, or `None` if the event is illegal in `state`.
 ///
@@ -31,17 +31,26 @@ pub struct Entry {
     pub event: Event,
     /// A message that goes into the history before the event takes effect.
     pub message: Option<Box<Message>>,
+    /// What is noted about the task together with the event, for ourselves.
+    pub remarks: Option<Box<Remarks>>,
 }
 
 impl Entry {
     /// An event without a message.
     pub fn new(event: impl Into<Event>) -> Self {
-        Self { event: event.into(), message: None }
+        Self { event: event.into(), message: None, remarks: None }
     }
 
     /// An event that a client's message brought about.
     pub fn with_message(event: impl Into<Event>, message: Message) -> Self {
-        Self { event: event.into(), message: Some(Box::new(message)) }
+        Self { event: event.into(), message: Some(Box::new(message)), remarks: None }
+    }
+
+    /// Adds what is noted together with the event.
+    #[must_use]
+    pub fn noted(mut self, remarks: Remarks) -> Self {
+        self.remarks = Some(Box::new(remarks));
+        self
     }
 }
 
@@ -96,6 +105,9 @@ pub fn absorb(task: &mut Task, entry: Entry) -> Result<()> {
             }
         }
         _ => return Err(illegal("a message is no event of a task".to_owned())),
+    }
+    if let Some(remarks) = entry.remarks {
+        task.notes.apply(&remarks);
     }
     Ok(())
 }

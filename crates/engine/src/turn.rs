@@ -3,11 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use chancery_core::{
-    Artifact, ArtifactId, ArtifactUpdate, Caller, Content, ContextId, Event, GetTask, Message, Object, Part, StatusUpdate, Task, TaskId,
-    TaskState, TaskStatus,
+    Artifact, ArtifactId, ArtifactUpdate, Caller, Content, ContextId, Event, GetTask, Message, Notes, Object, Part, Remarks, StatusUpdate,
+    Task, TaskId, TaskState, TaskStatus, TransferContext,
 };
 
-use crate::{agent::Failure, desk::Desk, engine::Inner};
+use crate::{agent::Failure, desk::Desk, engine::Inner, pass::Passing, state::Entry};
 
 /// One turn: a message, and everything around it. Cheap to clone; clones may be used from tasks that
 /// the agent spawns.
@@ -22,6 +22,8 @@ pub(crate) struct Shared {
     pub(crate) context: ContextId,
     pub(crate) history: Vec<Message>,
     pub(crate) artifacts: Vec<Artifact>,
+    /// What was noted about the task before this turn. The turn knows what it notes itself.
+    pub(crate) notes: Notes,
     pub(crate) caller: Caller,
     pub(crate) metadata: Object,
     pub(crate) accepted_output_modes: Vec<String>,
@@ -38,6 +40,8 @@ pub(crate) enum Emitted {
     Status(Box<StatusUpdate>),
     /// An artifact or a chunk of one.
     Artifact(Box<ArtifactUpdate>),
+    /// A status, and what is noted together with it.
+    Noted(Box<(StatusUpdate, Remarks)>),
 }
 
 impl Emitted {
@@ -45,18 +49,22 @@ impl Emitted {
         Self::Status(Box::new(StatusUpdate::new("", "", status)))
     }
 
-    /// The event, once the task and the time are known.
-    pub(crate) fn into_event(self, task: &TaskId, context: &ContextId, now: chancery_core::Timestamp) -> Event {
+    /// The entry of the log, once the task and the time are known.
+    pub(crate) fn into_entry(self, task: &TaskId, context: &ContextId, now: chancery_core::Timestamp) -> Entry {
         match self {
             Self::Status(mut update) => {
                 (update.task_id, update.context_id) = (task.clone(), context.clone());
                 update.status.timestamp = Some(now);
                 update.status.message = update.status.message.map(|message| addressed(message, task, context));
-                Event::Status(update)
+                Entry::new(Event::Status(update))
             }
             Self::Artifact(mut update) => {
                 (update.task_id, update.context_id) = (task.clone(), context.clone());
-                Event::Artifact(update)
+                Entry::new(Event::Artifact(update))
+            }
+            Self::Noted(noted) => {
+                let (update, remarks) = *noted;
+                Self::Status(Box::new(update)).into_entry(task, context, now).noted(remarks)
             }
         }
     }
@@ -130,6 +138,15 @@ impl Turn {
     #[must_use]
     pub fn accepted_output_modes(&self) -> &[String] {
         &self.shared.accepted_output_modes
+    }
+
+    /// What came with the task when another agent handed it over to this one; `None` when none did. Another agent wrote it: data,
+    /// and never more.
+    #[must_use]
+    pub fn handoff(&self) -> Option<TransferContext> {
+        let messages = std::iter::once(&self.shared.message).chain(&self.shared.history);
+        // One that cannot be read was refused when it came.
+        messages.filter(|message| !message.metadata.is_empty()).find_map(|message| TransferContext::of(message).ok().flatten())
     }
 
     /// Whether an extension is active for this turn.
@@ -228,6 +245,21 @@ impl Turn {
 
     pub(crate) fn desk(&self) -> &Desk {
         &self.shared.desk
+    }
+
+    /// Says a status and notes something about the task for ourselves, in one commit.
+    pub(crate) fn note(&self, update: StatusUpdate, remarks: Remarks) -> impl Future<Output = Result<(), Failure>> {
+        self.emit(Emitted::Noted(Box::new((update, remarks))))
+    }
+
+    /// What was noted about the task before this turn.
+    pub(crate) fn notes(&self) -> &Notes {
+        &self.shared.notes
+    }
+
+    /// How the engine passes work on, if it does.
+    pub(crate) fn passing(&self) -> Option<Arc<Passing>> {
+        self.shared.engine.setup().options.passing.clone()
     }
 
     async fn emit(&self, emitted: Emitted) -> Result<(), Failure> {

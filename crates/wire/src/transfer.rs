@@ -32,16 +32,16 @@
 //! ```
 
 pub(crate) mod answer;
-mod handover;
 mod native;
 
 use std::borrow::Cow;
 
-use chancery_core::{ContextId, Event, Message, Object, Part, StatusUpdate, Task, TaskId, TaskState, TaskStatus, extension};
+use chancery_core::{ContextId, Message, Object, TaskId, TaskStatus, extension, handoff};
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
 
-pub use handover::Transfer;
+pub use chancery_core::handoff::{Transfer, unaware, unaware_update};
+pub(crate) use chancery_core::handoff::{event_for_unaware, for_unaware, transferred as of, words};
 pub use native::{decode_native, decode_native_message, encode_native, encode_native_message};
 
 /// How the members of `transfer` and `transfer_context` are spelled in the canonical and in the
@@ -62,13 +62,6 @@ const NAMES: [(&str, &str); 11] = [
 
 /// The state that the native form adds.
 pub(crate) const STATE: &str = "TRANSFERRED";
-
-/// The handover of a task, if its metadata says that it was handed over.
-pub(crate) fn of(metadata: &Object) -> Option<&Object> {
-    let handoff = metadata.get(extension::HANDOFF)?;
-    let transferred = handoff.get("state").and_then(Value::as_str).is_some_and(is_transferred);
-    handoff.get("transfer").and_then(Value::as_object).filter(|_| transferred)
-}
 
 /// Whether a state word is the one for tasks that were handed over.
 pub(crate) fn is_transferred(word: &str) -> bool {
@@ -118,8 +111,8 @@ pub(crate) fn native_message(message: &Message) -> NativeMessage<'_> {
 
 /// Puts a native `transfer_context` into a message as extension data (DIA-002-CTX-002).
 pub(crate) fn set_context(message: &mut Message, context: Object) {
-    merge(&mut message.metadata, "transferContext", Value::Object(camel(context)));
-    announce(message);
+    handoff::set(&mut message.metadata, "transferContext", Value::Object(camel(context)));
+    handoff::announce(message);
 }
 
 /// A native `transfer` object: read in either spelling, held in the canonical one. Whom to turn to
@@ -141,107 +134,7 @@ impl<'de> Deserialize<'de> for ReadTransfer {
 impl ReadTransfer {
     /// Gives a status and the metadata beside it the canonical form of a handover.
     pub(crate) fn apply(self, status: &mut TaskStatus, metadata: &mut Object, task: &TaskId, context: &ContextId) {
-        status.state = TaskState::Completed;
-        let words = words(&self.0);
-        let message = status.message.get_or_insert_with(|| said_of(words, task, context));
-        for metadata in [&mut message.metadata, metadata] {
-            merge(metadata, "state", "transferred".into());
-            merge(metadata, "transfer", Value::Object(self.0.clone()));
-        }
-        announce(message);
-    }
-}
-
-/// A task as a client sees it that did not activate the extension, when nothing is relayed: the
-/// agent declined, and says who has the task now (DIA-002-XFER-009). Other tasks are left as they
-/// are.
-pub fn unaware(task: &mut Task) {
-    let (id, context) = (task.id.clone(), task.context_id.clone());
-    strip(&mut task.status, &mut task.metadata, &id, &context);
-}
-
-/// As [`unaware`], for the status update that announces the handover.
-pub fn unaware_update(update: &mut StatusUpdate) {
-    let (id, context) = (update.task_id.clone(), update.context_id.clone());
-    strip(&mut update.status, &mut update.metadata, &id, &context);
-}
-
-/// As [`unaware`], for those who hold the task.
-pub(crate) fn for_unaware(task: &Task) -> Cow<'_, Task> {
-    let mut task = Cow::Borrowed(task);
-    if of(&task.metadata).is_some() {
-        unaware(task.to_mut());
-    }
-    task
-}
-
-/// As [`unaware`], for any event.
-pub(crate) fn event_for_unaware(event: &Event) -> Cow<'_, Event> {
-    let metadata = match event {
-        Event::Task(task) => &task.metadata,
-        Event::Status(update) => &update.metadata,
-        _ => return Cow::Borrowed(event),
-    };
-    if of(metadata).is_none() {
-        return Cow::Borrowed(event);
-    }
-    let mut event = event.clone();
-    match &mut event {
-        Event::Task(task) => unaware(task),
-        Event::Status(update) => unaware_update(update),
-        _ => {}
-    }
-    Cow::Owned(event)
-}
-
-fn strip(status: &mut TaskStatus, metadata: &mut Object, task: &TaskId, context: &ContextId) {
-    let Some(transfer) = of(metadata) else { return };
-    let (words, target) = (words(transfer), text(transfer, "agentEndpoint").to_owned());
-    metadata.remove(extension::HANDOFF);
-    status.state = TaskState::Rejected;
-    let message = status.message.get_or_insert_with(|| said_of(words.clone(), task, context));
-    // The agent may have chosen its own words; the reader must find the way nevertheless.
-    if !message.text().contains(&target) {
-        message.parts.push(Part::text(words));
-    }
-    message.metadata.remove(extension::HANDOFF);
-    message.extensions.retain(|uri| uri != extension::HANDOFF);
-}
-
-/// The words for people who read a handover without knowing the extension.
-pub(crate) fn words(transfer: &Object) -> String {
-    format!("Handed over to {}, task {}.", text(transfer, "agentEndpoint"), text(transfer, "taskId"))
-}
-
-fn said_of(words: String, task: &TaskId, context: &ContextId) -> Message {
-    let mut message = Message::agent(words);
-    (message.task_id, message.context_id) = (task.clone().present(), context.clone().present());
-    message
-}
-
-/// A member of a transfer, in either spelling.
-fn text<'a>(transfer: &'a Object, name: &str) -> &'a str {
-    let native = NAMES.iter().find(|(camel, _)| *camel == name).map_or(name, |(_, snake)| snake);
-    transfer.get(name).or_else(|| transfer.get(native)).and_then(Value::as_str).unwrap_or("?")
-}
-
-/// Names the extension in a message that carries its data.
-fn announce(message: &mut Message) {
-    if !message.extensions.iter().any(|uri| uri == extension::HANDOFF) {
-        message.extensions.push(extension::HANDOFF.to_owned());
-    }
-}
-
-/// Sets one member of the extension's data and leaves the others.
-fn merge(metadata: &mut Object, member: &str, value: Value) {
-    match metadata.get_mut(extension::HANDOFF) {
-        Some(Value::Object(handoff)) => {
-            handoff.insert(member.to_owned(), value);
-        }
-        _ => {
-            let handoff = Object::from_iter([(member.to_owned(), value)]);
-            metadata.insert(extension::HANDOFF.to_owned(), handoff.into());
-        }
+        handoff::mark(status, metadata, self.0, task, context);
     }
 }
 

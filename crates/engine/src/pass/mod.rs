@@ -1,0 +1,218 @@
+//! Passing work on to other agents: a whole task (handoff), or a part of it (delegation).
+//!
+//! ```text
+//! Outcome::transfer ---> handoff.rs   checks, PREPARED, sends, CREATED and COMMITTED; again after a crash
+//!                           |
+//!                           `-------> relay.rs    what happens to the task there becomes events of the task here
+//! a message with a TransferContext -> receive.rs  the same handoff makes one task; loops are refused
+//! reads of a task that was handed over -> view.rs what aware and unaware callers see of it
+//! ```
+//!
+//! What must survive a crash is noted beside the events of the task ([`Notes`](chancery_core::Notes)), in the same commits. The lease
+//! of the task is the lease of the handoff, and [`recover`](crate::recover) takes both over.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use chancery_core::{Caller, Card, Extension, Object, Passage, Peers, Timestamp, Trail, TransferContext, extension, handoff};
+use serde_json::json;
+
+/// How an engine passes work on to other agents, and takes work from them.
+///
+/// ```
+/// use std::sync::Arc;
+/// use chancery_core::Peers;
+/// use chancery_engine::pass::Passing;
+///
+/// fn passing(peers: Arc<dyn Peers>) -> Passing {
+///     Passing::new(peers).at("https://triage.example.com").max_hops(4)
+/// }
+/// ```
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Passing {
+    /// Who finds other agents.
+    pub peers: Arc<dyn Peers>,
+    /// The base URLs of this agent; the first is the one it uses of itself.
+    pub base_urls: Vec<String>,
+    /// How many hops work may make, this agent's included.
+    pub max_hops: u32,
+    /// How often one agent may have a task in one chain of handoffs.
+    pub max_visits: usize,
+    /// Whether tasks of callers that do not know of handoffs go on here.
+    pub relay: bool,
+    /// What happens when a crash left it open whether the other agent has the task.
+    pub on_ambiguous: OnAmbiguous,
+    /// What happens when the other agent answers without a task.
+    pub on_message_reply: OnMessageReply,
+    /// How long a grant opens the task of whoever handed it over; `None` gives none.
+    pub grant_life: Option<Duration>,
+    /// Who decides how far work may reach.
+    pub gate: Option<Arc<dyn Gate>>,
+}
+
+/// What happens when a crash left it open whether the other agent has the task, and that agent cannot tell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnAmbiguous {
+    /// The task fails.
+    #[default]
+    Fail,
+    /// The task is sent again; the other agent may have it twice then.
+    Retry,
+}
+
+/// What happens when the other agent answers a handoff with a message, so that there is no task to point to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnMessageReply {
+    /// The task completes with that message.
+    #[default]
+    Complete,
+    /// The task fails.
+    Fail,
+}
+
+/// Decides whether work may be passed on, and how far it may reach there.
+pub trait Gate: Send + Sync {
+    /// Gives the scope that the other agent may use, or nothing when there is no limit.
+    ///
+    /// # Errors
+    /// The object that says what would be violated.
+    fn check(&self, step: &Step<'_>) -> Result<Option<Object>, Object>;
+}
+
+/// Work that is about to be passed on.
+#[non_exhaustive]
+pub struct Step<'a> {
+    /// In which way.
+    pub kind: Passage,
+    /// The base URL of this agent.
+    pub from: &'a str,
+    /// The base URL of the other agent.
+    pub to: &'a str,
+    /// The other agent's card.
+    pub card: &'a Card,
+    /// The skills that are needed there; empty when none is named.
+    pub requires: &'a [String],
+    /// The workflow that this is a step of; empty when there is none.
+    pub workflow: &'a str,
+    /// Who asked this agent.
+    pub caller: &'a Caller,
+    /// What came with the task, when it was handed over to this agent.
+    pub received: Option<&'a TransferContext>,
+    /// Who passed the work on before, this agent included.
+    pub trail: &'a Trail,
+    /// Now.
+    pub now: Timestamp,
+}
+
+impl Passing {
+    /// Passes work on to agents that are found so.
+    #[must_use]
+    pub fn new(peers: Arc<dyn Peers>) -> Self {
+        Self {
+            peers,
+            base_urls: Vec::new(),
+            max_hops: 8,
+            max_visits: 1,
+            relay: true,
+            on_ambiguous: OnAmbiguous::default(),
+            on_message_reply: OnMessageReply::default(),
+            grant_life: Some(Duration::from_secs(24 * 3_600)),
+            gate: None,
+        }
+    }
+
+    /// Adds a base URL of this agent. Without one, the server says where it is.
+    #[must_use]
+    pub fn at(mut self, url: impl Into<String>) -> Self {
+        self.base_urls.push(url.into());
+        self
+    }
+
+    /// How many hops work may make.
+    #[must_use]
+    pub fn max_hops(mut self, hops: u32) -> Self {
+        self.max_hops = hops;
+        self
+    }
+
+    /// How often one agent may have a task in one chain of handoffs.
+    #[must_use]
+    pub fn max_visits(mut self, visits: usize) -> Self {
+        self.max_visits = visits;
+        self
+    }
+
+    /// Whether tasks of callers that do not know of handoffs go on here.
+    #[must_use]
+    pub fn relay(mut self, relay: bool) -> Self {
+        self.relay = relay;
+        self
+    }
+
+    /// What happens when a crash left it open whether the other agent has the task.
+    #[must_use]
+    pub fn on_ambiguous(mut self, policy: OnAmbiguous) -> Self {
+        self.on_ambiguous = policy;
+        self
+    }
+
+    /// What happens when the other agent answers without a task.
+    #[must_use]
+    pub fn on_message_reply(mut self, policy: OnMessageReply) -> Self {
+        self.on_message_reply = policy;
+        self
+    }
+
+    /// How long a grant opens a task; `None` gives no grants.
+    #[must_use]
+    pub fn grant_life(mut self, life: Option<Duration>) -> Self {
+        self.grant_life = life;
+        self
+    }
+
+    /// Who decides how far work may reach.
+    #[must_use]
+    pub fn gate(mut self, gate: impl Gate + 'static) -> Self {
+        self.gate = Some(Arc::new(gate));
+        self
+    }
+
+    /// The base URL that this agent uses of itself.
+    #[must_use]
+    pub fn base_url(&self) -> &str {
+        self.base_urls.first().map_or("", String::as_str)
+    }
+
+    /// Whether a base URL is one of this agent's.
+    #[must_use]
+    pub fn is_own(&self, url: &str) -> bool {
+        self.base_urls.iter().any(|own| handoff::same_agent(own, url))
+    }
+
+    /// Says in a card what this agent does with handoffs (HO-1).
+    pub(crate) fn declare(&self, card: &mut Card) {
+        let extensions = &mut card.capabilities.extensions;
+        if extensions.iter().any(|known| known.uri == extension::HANDOFF) {
+            return;
+        }
+        let params = json!({"accept": true, "initiate": true, "maxHops": self.max_hops, "relay": self.relay});
+        let mut declared = Extension::new(extension::HANDOFF).described("Hands tasks over to other agents, and takes tasks from them");
+        declared.params = params.as_object().cloned();
+        extensions.push(declared);
+    }
+}
+
+impl fmt::Debug for Passing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Passing")
+            .field("base_urls", &self.base_urls)
+            .field("max_hops", &self.max_hops)
+            .field("max_visits", &self.max_visits)
+            .field("relay", &self.relay)
+            .field("on_ambiguous", &self.on_ambiguous)
+            .field("on_message_reply", &self.on_message_reply)
+            .field("grant_life", &self.grant_life)
+            .field("gate", &self.gate.is_some())
+            .finish_non_exhaustive()
+    }
+}
