@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chancery_core::{
-    Binding, Caller, Card, ContextId, Error, ErrorKind, Operation, Reply, Request, Result, SendMessage, TaskId, Version, extension,
+    Binding, Caller, Card, ContextId, Error, ErrorKind, Grant, Operation, Reply, Request, Result, SendMessage, TaskId, Version, extension,
 };
 use chancery_seal::Report;
 use chancery_wire::{StreamMemory, headers, pick::Choice};
@@ -252,7 +252,7 @@ impl Client {
 
     /// A client for another agent, to which a task went. To an interface on this client's own origin it is as this one; elsewhere it
     /// shows nothing that was meant for this agent.
-    pub(crate) async fn elsewhere(&self, base: &str, card: &str, grant: Option<(HeaderName, HeaderValue)>) -> Result<Self> {
+    pub(crate) async fn elsewhere(&self, base: &str, card: &str) -> Result<Self> {
         let mut settings = self.settings().clone();
         settings.headers.clear();
         settings.card_headers.clear();
@@ -268,9 +268,7 @@ impl Client {
         let choices: Vec<_> = found.choices.iter().filter(|choice| near(choice)).cloned().collect();
         if !choices.is_empty() {
             (settings, found.choices) = (self.settings().clone(), choices);
-            settings.headers.remove("a2a-task-grant");
         }
-        settings.headers.extend(grant);
         Self::found(settings, found, Some((base.to_owned(), cards)))
     }
 
@@ -576,6 +574,12 @@ impl Call {
         }
         if let Some(seq) = caller.resume_after.filter(|_| self.request.operation() != Operation::SendMessage) {
             add("last-event-id", &seq.to_string())?;
+        }
+        if let Some(grant) = &caller.grant {
+            let mut value =
+                HeaderValue::from_str(grant.expose()).map_err(|_| Error::invalid_param(Grant::HEADER, "holds what no header can"))?;
+            value.set_sensitive(true);
+            map.insert(HeaderName::from_static(Grant::HEADER), value);
         }
         if let Some(trace) = &caller.trace {
             add("traceparent", &trace.parent)?;

@@ -12,10 +12,10 @@
 use std::{collections::HashSet, fmt, future::Future, pin::Pin, sync::Arc};
 
 use chancery_core::{
-    Caller, CancelTask, Error, ErrorKind, Event, GetTask, Message, Operations, Result, SendMessage, Task, TaskId, TraceContext, extension,
+    Caller, CancelTask, Error, ErrorKind, Event, GetTask, Message, Operations, Result, SendMessage, Task, TaskId, TraceContext, Transfer,
+    extension,
 };
-use chancery_wire::transfer::Transfer;
-use http::{HeaderName, HeaderValue};
+use http::HeaderValue;
 use url::Url;
 use uuid::Uuid;
 
@@ -26,9 +26,6 @@ use crate::{
     reply::{Events, Reply},
     trouble::{Trouble, TroubleKind},
 };
-
-/// The header that shows a grant for one task.
-const GRANT: HeaderName = HeaderName::from_static("a2a-task-grant");
 
 /// Whether tasks that are handed over are followed, and how far.
 ///
@@ -189,17 +186,14 @@ impl fmt::Display for Handoff {
 #[derive(Debug, Clone)]
 pub struct Head {
     client: Client,
+    /// The caller of every call to it: it shows what was granted for the task.
+    caller: Caller,
     agent: Arc<str>,
     task: TaskId,
     hop: u32,
 }
 
 impl Head {
-    fn new(client: Client, task: TaskId, hop: u32) -> Self {
-        let agent = client.base().into();
-        Self { client, agent, task, hop }
-    }
-
     /// The base URL of the agent.
     #[must_use]
     pub fn agent(&self) -> &str {
@@ -218,7 +212,11 @@ impl Head {
         self.hop
     }
 
-    /// The client for the agent. It shows what was granted for the task, so it is for that task only.
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// The client for the agent.
     #[must_use]
     pub fn client(&self) -> &Client {
         &self.client
@@ -229,7 +227,7 @@ impl Head {
     /// # Errors
     /// As [`Client::send`].
     pub async fn send(&self, message: impl Into<Message>) -> Result<Reply> {
-        self.client.send(message.into().to_task(self.task.clone())).await
+        self.client.send_and_follow(self.caller.clone(), SendMessage::new(message.into().to_task(self.task.clone()))).await
     }
 
     /// Sends a message to the task, and watches what happens.
@@ -237,7 +235,9 @@ impl Head {
     /// # Errors
     /// As [`Client::send`].
     pub async fn stream(&self, message: impl Into<Message>) -> Result<Events> {
-        self.client.stream(message.into().to_task(self.task.clone())).await
+        let request = SendMessage::new(message.into().to_task(self.task.clone()));
+        let events = self.client.stream_message(&self.caller, request).await?;
+        Ok(self.client.follow(&self.caller, events))
     }
 
     /// Reads the task.
@@ -245,7 +245,7 @@ impl Head {
     /// # Errors
     /// As [`Client::send`].
     pub async fn task(&self) -> Result<Task> {
-        self.client.get_task(&self.client.traveler(), GetTask::new(self.task.clone())).await
+        self.client.get_task(&self.caller, GetTask::new(self.task.clone())).await
     }
 
     /// Cancels the task.
@@ -253,7 +253,7 @@ impl Head {
     /// # Errors
     /// As [`Client::send`].
     pub async fn cancel(&self) -> Result<Task> {
-        self.client.cancel_task(&self.client.traveler(), CancelTask::new(self.task.clone())).await
+        self.client.cancel_task(&self.caller, CancelTask::new(self.task.clone())).await
     }
 }
 
@@ -267,15 +267,14 @@ pub struct Journey {
     /// Agents and their tasks, as often as they were reached.
     seen: HashSet<(Arc<str>, TaskId)>,
     follow: Follow,
-    caller: Caller,
 }
 
 impl Journey {
     /// A way that begins with a task of this client's agent. The caller is the one of every call on the way.
     pub fn new(client: &Client, caller: Caller, task: impl Into<TaskId>) -> Self {
-        let head = Head::new(client.clone(), task.into(), 0);
+        let head = Head { client: client.clone(), caller, agent: client.base().into(), task: task.into(), hop: 0 };
         let seen = HashSet::from([(head.agent.clone(), head.task.clone())]);
-        Self { head, seen, follow: client.settings().follow.clone(), caller }
+        Self { head, seen, follow: client.settings().follow.clone() }
     }
 
     /// Who has the task now, as far as it was followed.
@@ -316,24 +315,26 @@ impl Journey {
             return Err(lost("the task was handed over in a circle", target, TroubleKind::HandoffLoop));
         }
         let reached = self.reach(transfer, target).await;
-        let (client, task) = reached.map_err(|error| if wants_credentials(&error) { auth_required(error, target) } else { error })?;
-        self.head = Head { client, agent: place.0.clone(), task: place.1.clone(), hop };
+        let (client, caller, task) =
+            reached.map_err(|error| if wants_credentials(&error) { auth_required(error, target) } else { error })?;
+        self.head = Head { client, caller, agent: place.0.clone(), task: place.1.clone(), hop };
         self.seen.insert(place);
         Ok(task)
     }
 
-    async fn reach(&self, transfer: &Transfer, target: &str) -> Result<(Client, Task)> {
-        let client = self.head.client.elsewhere(target, &card_url(transfer), grant(transfer)?).await?;
-        // The first request is part of the handover's trace, if the agent tells it.
-        let told = transfer.other.get("traceparent").and_then(serde_json::Value::as_str);
-        let mut caller = self.caller.clone();
+    async fn reach(&self, transfer: &Transfer, target: &str) -> Result<(Client, Caller, Task)> {
+        let client = self.head.client.elsewhere(target, &card_url(transfer)).await?;
+        let mut caller = self.head.caller.clone();
         (caller.tenant, caller.idempotency_key, caller.resume_after) = (String::new(), None, None);
-        if let Some(parent) = told.filter(|parent| HeaderValue::from_str(parent).is_ok()) {
-            let state = transfer.other.get("tracestate").and_then(serde_json::Value::as_str).unwrap_or_default();
-            caller.trace = Some(TraceContext::new(parent, state));
+        caller.grant = transfer.grant.as_ref().map(|grant| grant.token.clone());
+        // The first request is part of the handover's trace, if the agent tells it.
+        let told = |name: &str| transfer.other.get(name).and_then(serde_json::Value::as_str).unwrap_or_default();
+        let mut first = caller.clone();
+        if !told("traceparent").is_empty() && HeaderValue::from_str(told("traceparent")).is_ok() {
+            first.trace = Some(TraceContext::new(told("traceparent"), told("tracestate")));
         }
-        let task = client.get_task(&caller, GetTask::new(transfer.task_id.clone())).await?;
-        Ok((client, task))
+        let task = client.get_task(&first, GetTask::new(transfer.task_id.clone())).await?;
+        Ok((client, caller, task))
     }
 }
 
@@ -351,16 +352,6 @@ fn card_url(transfer: &Transfer) -> String {
         "" => format!("{}{}", transfer.agent_endpoint.trim_end_matches('/'), discover::AGENT_CARD),
         url => url.to_owned(),
     }
-}
-
-/// What was granted for the task: a header that does not show itself.
-fn grant(transfer: &Transfer) -> Result<Option<(HeaderName, HeaderValue)>> {
-    let token = transfer.other.get("grant").and_then(|grant| grant.get("token")).and_then(serde_json::Value::as_str);
-    let Some(token) = token else { return Ok(None) };
-    let mut value = HeaderValue::from_str(token)
-        .map_err(|_| Error::new(ErrorKind::InvalidAgentResponse, "the agent granted what no header can hold"))?;
-    value.set_sensitive(true);
-    Ok(Some((GRANT, value)))
 }
 
 fn wants_credentials(error: &Error) -> bool {

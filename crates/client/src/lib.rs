@@ -81,7 +81,6 @@ pub mod webhook;
 pub use chancery_seal as seal;
 
 pub use builder::Builder;
-pub use chancery_wire::transfer::Transfer;
 pub use client::Client;
 pub use credentials::{Asked, Credential, CredentialKind, Credentials, Secrets};
 pub use discover::CardText;

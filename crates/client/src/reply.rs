@@ -10,9 +10,8 @@ use std::{
 
 use chancery_core::{
     Caller, CancelTask, Event, EventStream, GetTask, ListTasks, Message, Operations, Part, Result, SendMessage, SendReply, Seq,
-    SharedEvent, Subscribe, Task, TaskId, TaskPage, TaskState,
+    SharedEvent, Subscribe, Task, TaskId, TaskPage, TaskState, Transfer,
 };
-use chancery_wire::transfer::Transfer;
 use futures_core::Stream;
 
 use crate::{
@@ -106,7 +105,7 @@ impl Reply {
     /// The answer in the end: that of the last agent, if the task was handed over and followed.
     pub(crate) async fn followed(client: &Client, caller: Caller, answer: SendReply) -> Result<Self> {
         let SendReply::Task(mut task) = answer else { return Ok(Self { answer, head: None, handoff: None }) };
-        let mut journey = Journey::new(client, caller.clone(), task.id.clone());
+        let mut journey = Journey::new(client, caller, task.id.clone());
         let mut handoff = None;
         while let Some(transfer) = Transfer::of(&task.metadata)? {
             let step = journey.handoff(&transfer).await;
@@ -117,7 +116,7 @@ impl Reply {
             }
             *task = journey.follow(&transfer).await?;
             if !task.state().is_terminal() && !task.state().is_interrupted() {
-                *task = wait(&journey, &caller, *task).await?;
+                *task = wait(journey.head(), *task).await?;
             }
         }
         Ok(Self { answer: SendReply::Task(task), head: Some(journey.head().clone()), handoff })
@@ -181,9 +180,9 @@ fn text_of(parts: &[Part]) -> String {
 }
 
 /// Waits until a task that was handed over is done or wants something. Each agent on the way may take as long as any call.
-async fn wait(journey: &Journey, caller: &Caller, task: Task) -> Result<Task> {
-    let client = journey.head().client();
-    let caller = caller.clone().deadline(Instant::now() + client.settings().timeout);
+async fn wait(head: &Head, task: Task) -> Result<Task> {
+    let client = head.client();
+    let caller = head.caller().clone().deadline(Instant::now() + client.settings().timeout);
     let id = task.id.clone();
     let mut events = Watch::take_up(client.clone(), &caller, task, true).await?;
     while let Some(event) = std::future::poll_fn(|cx| events.as_mut().poll_next(cx)).await {
@@ -238,7 +237,7 @@ impl Followed {
         let task = journey.follow(&transfer).await?;
         let head = journey.head().clone();
         self.agent = head.agent().into();
-        self.events = Some(Watch::take_up(head.client().clone(), &self.caller, task, self.sent).await?);
+        self.events = Some(Watch::take_up(head.client().clone(), head.caller(), task, self.sent).await?);
         self.note(head);
         Ok(())
     }

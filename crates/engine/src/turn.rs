@@ -7,7 +7,13 @@ use chancery_core::{
     Task, TaskId, TaskState, TaskStatus, TransferContext,
 };
 
-use crate::{agent::Failure, desk::Desk, engine::Inner, pass::Passing, state::Entry};
+use crate::{
+    agent::Failure,
+    desk::Desk,
+    engine::Inner,
+    pass::{Passing, calls::Calls},
+    state::Entry,
+};
 
 /// One turn: a message, and everything around it. Cheap to clone; clones may be used from tasks that
 /// the agent spawns.
@@ -32,6 +38,8 @@ pub(crate) struct Shared {
     pub(crate) desk: Desk,
     /// The text of a message that is not one text.
     pub(crate) text: OnceLock<String>,
+    /// What other agents do for this turn; most turns ask nobody.
+    pub(crate) calls: OnceLock<Box<Calls>>,
 }
 
 /// What an agent says before its turn is done.
@@ -255,6 +263,20 @@ impl Turn {
     /// What was noted about the task before this turn.
     pub(crate) fn notes(&self) -> &Notes {
         &self.shared.notes
+    }
+
+    /// What other agents do for this turn.
+    pub(crate) fn calls(&self) -> &Calls {
+        self.shared.calls.get_or_init(Box::default)
+    }
+
+    /// Cancels what other agents do for this turn; `None` when there is nothing to wait for.
+    pub(crate) fn close_calls(&self) -> Option<impl Future<Output = ()> + Send + use<>> {
+        self.shared.calls.get().and_then(|calls| calls.close())
+    }
+
+    pub(crate) fn now(&self) -> chancery_core::Timestamp {
+        self.shared.engine.now()
     }
 
     /// How the engine passes work on, if it does.

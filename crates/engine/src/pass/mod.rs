@@ -4,6 +4,7 @@
 //! Outcome::transfer ---> handoff.rs   checks, PREPARED, sends, CREATED and COMMITTED; again after a crash
 //!                           |
 //!                           `-------> relay.rs    what happens to the task there becomes events of the task here
+//! Turn::delegate ------> delegate.rs  asks another agent, shows here how it goes, and gives the result; calls.rs is who is asked
 //! a message with a TransferContext -> receive.rs  the same handoff makes one task; loops are refused
 //! reads of a task that was handed over -> view.rs what aware and unaware callers see of it
 //! ```
@@ -11,10 +12,15 @@
 //! What must survive a crash is noted beside the events of the task ([`Notes`](chancery_core::Notes)), in the same commits. The lease
 //! of the task is the lease of the handoff, and [`recover`](crate::recover) takes both over.
 
+pub(crate) mod calls;
+mod delegate;
+
 use std::{fmt, sync::Arc, time::Duration};
 
 use chancery_core::{Caller, Card, Extension, Object, Passage, Peers, Timestamp, Trail, TransferContext, extension, handoff};
 use serde_json::json;
+
+pub use delegate::{Delegated, Delegating, Delegation, DelegationError};
 
 /// How an engine passes work on to other agents, and takes work from them.
 ///
