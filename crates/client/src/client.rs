@@ -575,17 +575,17 @@ impl Call {
         if let Some(seq) = caller.resume_after.filter(|_| self.request.operation() != Operation::SendMessage) {
             add("last-event-id", &seq.to_string())?;
         }
-        if let Some(grant) = &caller.grant {
-            let mut value =
-                HeaderValue::from_str(grant.expose()).map_err(|_| Error::invalid_param(Grant::HEADER, "holds what no header can"))?;
-            value.set_sensitive(true);
-            map.insert(HeaderName::from_static(Grant::HEADER), value);
-        }
         if let Some(trace) = &caller.trace {
             add("traceparent", &trace.parent)?;
             if !trace.state.is_empty() {
                 add("tracestate", &trace.state)?;
             }
+        }
+        if let Some(grant) = &caller.grant {
+            let mut value =
+                HeaderValue::from_str(grant.expose()).map_err(|_| Error::invalid_param(Grant::HEADER, "holds what no header can"))?;
+            value.set_sensitive(true);
+            map.insert(HeaderName::from_static(Grant::HEADER), value);
         }
         Ok(map)
     }

@@ -2,9 +2,9 @@
 
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
-use chancery_core::{Artifact, BoxError, Message, Object, Part};
+use chancery_core::{Artifact, BoxError, Message, Part};
 
-use crate::turn::Turn;
+use crate::{pass::Handoff, turn::Turn};
 
 /// Answers messages.
 ///
@@ -67,7 +67,16 @@ where
 }
 
 /// A turn that is under way.
-pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Outcome, Failure>> + Send>>;
+pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Ending, Failure>> + Send>>;
+
+/// How a turn ended, for its driver.
+#[derive(Debug)]
+pub(crate) enum Ending {
+    /// As the agent says.
+    Outcome(Outcome),
+    /// With what was said already.
+    Said,
+}
 
 /// An agent of any type.
 pub(crate) trait AnyAgent: Send + Sync {
@@ -76,7 +85,7 @@ pub(crate) trait AnyAgent: Send + Sync {
 
 impl<A: Agent> AnyAgent for A {
     fn start(self: Arc<Self>, turn: Turn) -> Running {
-        Box::pin(async move { self.run(turn).await })
+        Box::pin(async move { self.run(turn).await.map(Ending::Outcome) })
     }
 }
 
@@ -98,8 +107,8 @@ pub enum Outcome {
     Rejected(Message),
     /// The agent could not do it, and says why.
     Failed(Message),
-    /// The task goes on with another agent; what is known about that is kept with the task.
-    Transferred(Object),
+    /// The task goes on with another agent.
+    Transferred(Box<Handoff>),
 }
 
 impl Outcome {
@@ -127,6 +136,13 @@ impl Outcome {
     /// A refusal.
     pub fn reject(why: impl Into<Part>) -> Self {
         Self::Rejected(Message::agent(why))
+    }
+
+    /// A handoff: the task goes on with another agent, given by its base URL or with more about it.
+    ///
+    /// The other agent has a task before anybody hears of it. Whoever does not know of handoffs sees one uninterrupted task here.
+    pub fn transfer(to: impl Into<Handoff>) -> Self {
+        Self::Transferred(Box::new(to.into()))
     }
 
     /// An admission.

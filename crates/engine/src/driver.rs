@@ -14,10 +14,10 @@ use std::{
 
 use chancery_core::{
     ArtifactUpdate, Caller, Error, ErrorKind, Message, Object, PushConfigId, Record, Result, SendMessage, Seq, StatusUpdate, Task,
-    TaskState, TaskStatus,
+    TaskState, TaskStatus, extension,
 };
 use tokio::{
-    sync::oneshot,
+    sync::{mpsc, oneshot},
     task::coop,
     time::{Instant, Sleep},
 };
@@ -25,13 +25,16 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 use tracing::Instrument as _;
 
 use crate::{
-    agent::{Failure, Outcome, Running},
+    agent::{Ending, Failure, Outcome, Running},
     desk::Desk,
     engine::Inner,
     journal::{Committed, Journal},
     keys::Keyed,
     live::Live,
-    pass::calls,
+    pass::{
+        self, Handoff, calls,
+        ride::{Canceling, Ride},
+    },
     state::Entry,
     store::KeyAnswer,
     turn::{self, Emitted, Shared, Turn},
@@ -87,6 +90,8 @@ pub(crate) enum Begin {
     Rerun { attempt: u32 },
     /// With the news that a dead process had begun a turn.
     Fail,
+    /// With a handoff that a dead process had begun.
+    Pass { attempt: u32 },
 }
 
 /// A driver at work: done when there is nothing more to do for its task.
@@ -106,6 +111,8 @@ struct Run {
     turn: Turn,
     /// When it takes too long.
     limit: Option<Pin<Box<Sleep>>>,
+    /// Where to tell a handoff that the task is to be canceled.
+    cancels: Option<mpsc::UnboundedSender<Canceling>>,
 }
 
 struct Driver {
@@ -147,7 +154,7 @@ struct Waiting {
 /// What happened next.
 enum Happened {
     Committed(Result<Committed>),
-    Ended(Box<Result<Outcome, Failure>>),
+    Ended(Box<Result<Ending, Failure>>),
     Panicked,
     /// The agent said what is heard.
     Said,
@@ -209,6 +216,10 @@ impl Driver {
             Begin::Rerun { attempt } => {
                 self.attempt = attempt;
                 self.rerun();
+            }
+            Begin::Pass { attempt } => {
+                self.attempt = attempt;
+                self.resume_handoff();
             }
             Begin::Fail => {
                 self.abandon_calls();
@@ -403,6 +414,7 @@ impl Driver {
         let now = self.journal.engine.now();
         let mut task = Task::new(id.clone(), context.clone(), TaskStatus::new(TaskState::Submitted).at(now));
         task.record = Record::new(send.origin).times(now, now);
+        task.record.aware = self.run.as_ref().is_some_and(|run| run.turn.has_extension(extension::HANDOFF));
         task.history = vec![turn::addressed(send.message, id, context)];
         if let Some(config) = send.configuration.push_config.take() {
             self.journal.add_config(*config);
@@ -471,6 +483,11 @@ impl Driver {
             drop(answer.send(Err(error)));
             return;
         }
+        if let Some(cancels) = self.run.as_ref().and_then(|run| run.cancels.as_ref()) {
+            // Another agent may have the task, and is asked first. If nobody hears this, the answer says so.
+            drop(cancels.send(answer));
+            return;
+        }
         // Who works for the task hears of it first, and has a while to stop (DE-6).
         if let Some(closing) = self.run.as_ref().and_then(|run| run.turn.close_calls()) {
             let (engine, live) = (self.journal.engine.clone(), self.journal.live.clone());
@@ -525,6 +542,42 @@ impl Driver {
     }
 
     fn start_turn(&mut self, opening: Opening) {
+        let turn = self.turn_of(opening);
+        let setup = self.journal.engine.setup();
+        let refused = pass::receive::refused(setup.options.passing.as_deref(), &turn);
+        let agent = refused.unwrap_or_else(|| setup.agent.clone().start(turn.clone()));
+        let limit = setup.options.turn_timeout.and_then(|limit| Instant::now().checked_add(limit));
+        let limit = limit.map(|at| Box::pin(tokio::time::sleep_until(at)));
+        self.run = Some(Run { agent, turn, limit, cancels: None });
+    }
+
+    /// Goes on with a turn that hands its task over.
+    fn hand_over(&mut self, handoff: Handoff) {
+        self.be_born();
+        let live = self.journal.live.clone();
+        let Some(run) = &mut self.run else { return };
+        let Some(passing) = run.turn.passing() else { return self.ended(Err(pass::perform::impossible())) };
+        let (cancels, asked) = mpsc::unbounded_channel();
+        let ride = Ride { turn: run.turn.clone(), live, passing, cancels: asked, canceling: Vec::new() };
+        (run.agent, run.limit, run.cancels) = (pass::perform::start(ride, handoff), None, Some(cancels));
+    }
+
+    /// Takes up the handoff of a process that died.
+    fn resume_handoff(&mut self) {
+        let live = self.journal.live.clone();
+        let last = live.read(|task| task.history.iter().rev().find(|message| message.role == chancery_core::Role::User).cloned());
+        let turn = self.turn_of(Opening::again(last.unwrap_or_default(), self.journal.engine.caller_of(&live.scope)));
+        let record = pass::record::Record::read(turn.notes());
+        let (Some(record), Some(passing)) = (record, turn.passing()) else {
+            let words = Message::agent("The server was restarted, and can hand tasks over no more; the task was not finished.");
+            return self.journal.put_status(TaskState::Failed, Some(words));
+        };
+        let (cancels, asked) = mpsc::unbounded_channel();
+        let ride = Ride { turn: turn.clone(), live, passing, cancels: asked, canceling: Vec::new() };
+        self.run = Some(Run { agent: pass::perform::resume(ride, record), turn, limit: None, cancels: Some(cancels) });
+    }
+
+    fn turn_of(&self, opening: Opening) -> Turn {
         let Opening { message, caller, metadata, accepted_output_modes } = opening;
         let Journal { engine, live, context, .. } = &self.journal;
         let (mut history, artifacts, notes) = live.read(|task| {
@@ -538,7 +591,7 @@ impl Driver {
         if let Some(own) = history.iter().rposition(|known| *known == message) {
             history.remove(own);
         }
-        let turn = Turn::new(Shared {
+        Turn::new(Shared {
             message,
             task: live.id.clone(),
             context: context.clone(),
@@ -553,12 +606,7 @@ impl Driver {
             desk: Desk::default(),
             text: OnceLock::new(),
             calls: OnceLock::new(),
-        });
-        let setup = engine.setup();
-        let agent = setup.agent.clone().start(turn.clone());
-        let limit = setup.options.turn_timeout.and_then(|limit| Instant::now().checked_add(limit));
-        let limit = limit.map(|at| Box::pin(tokio::time::sleep_until(at)));
-        self.run = Some(Run { agent, turn, limit });
+        })
     }
 
     fn said(&mut self) {
@@ -566,8 +614,7 @@ impl Driver {
         let mut heard = std::mem::take(&mut self.heard);
         let now = self.journal.engine.now();
         for emitted in heard.drain(..) {
-            let entry = emitted.into_entry(&self.journal.live.id, &self.journal.context, now);
-            if let Err(error) = self.journal.try_put(entry) {
+            if let Err(error) = emitted.put(&mut self.journal, now) {
                 tracing::warn!(%error, "the agent said something that the protocol forbids");
                 self.run = None;
                 self.journal.put_status(TaskState::Failed, Some(Message::agent("The agent broke the protocol.")));
@@ -578,16 +625,23 @@ impl Driver {
         self.heard = heard;
     }
 
-    fn ended(&mut self, outcome: Result<Outcome, Failure>) {
+    fn ended(&mut self, ending: Result<Ending, Failure>) {
         // What was said before the end comes first.
         if self.run.as_ref().is_some_and(|run| run.turn.desk().hear(&mut self.heard, None)) {
             self.said();
         }
+        let outcome = match ending {
+            Ok(Ending::Outcome(Outcome::Transferred(handoff))) => return self.hand_over(*handoff),
+            Ok(Ending::Outcome(outcome)) => Ok(Some(outcome)),
+            Ok(Ending::Said) => Ok(None),
+            Err(failure) => Err(failure),
+        };
         let Some(run) = self.run.take() else { return };
         let unread = run.turn.desk().close();
         match outcome {
-            Ok(Outcome::Reply(message)) if self.unborn.is_some() => return self.reply(message),
-            Ok(outcome) => {
+            Ok(Some(Outcome::Reply(message))) if self.unborn.is_some() => return self.reply(message),
+            Ok(None) => {}
+            Ok(Some(outcome)) => {
                 self.be_born();
                 self.put_outcome(outcome);
             }
@@ -640,13 +694,8 @@ impl Driver {
             Outcome::AuthRequired(message) => journal.put_status(TaskState::AuthRequired, Some(message)),
             Outcome::Rejected(message) => journal.put_status(TaskState::Rejected, Some(message)),
             Outcome::Failed(message) => journal.put_status(TaskState::Failed, Some(message)),
-            Outcome::Transferred(transfer) => {
-                let status = TaskStatus::new(TaskState::Completed).at(journal.engine.now());
-                let mut update = StatusUpdate::new(journal.live.id.clone(), journal.context.clone(), status);
-                let handoff = serde_json::json!({"state": "transferred", "transfer": transfer});
-                update.metadata.insert(chancery_core::extension::HANDOFF.to_owned(), handoff);
-                journal.put(Entry::new(update));
-            }
+            // Such a turn goes on; it does not come here.
+            Outcome::Transferred(_) => {}
         }
     }
 

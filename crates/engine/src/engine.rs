@@ -18,7 +18,7 @@ use crate::{
     finished::Finished,
     keys::Keys,
     live::Live,
-    pass::Passing,
+    pass::{Passing, Tokens},
     push::{self, Outbox, Post, Schedule, Sender},
     store::{self, Due, Scope, Store, memory::Memory},
 };
@@ -358,6 +358,15 @@ impl Builder {
     pub fn base_url(mut self, url: impl Into<String>) -> Self {
         if let Some(passing) = self.options.passing.as_mut().filter(|passing| passing.base_urls.is_empty()) {
             Arc::make_mut(passing).base_urls.push(url.into());
+        }
+        self
+    }
+
+    /// Who makes and recognizes grants, as long as nothing else was said when the agent was told how to pass work on.
+    #[must_use]
+    pub fn tokens(mut self, tokens: impl Tokens + 'static) -> Self {
+        if let Some(passing) = self.options.passing.as_mut().filter(|passing| passing.tokens.is_none()) {
+            Arc::make_mut(passing).tokens = Some(Arc::new(tokens));
         }
         self
     }

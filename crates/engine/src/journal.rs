@@ -14,7 +14,7 @@ use std::{
 };
 
 use chancery_core::{
-    ArtifactId, Bytes, ContextId, Error, ErrorKind, Event, Message, PushConfig, PushConfigId, Result, Seq, StatusUpdate, TaskState,
+    ArtifactId, Bytes, ContextId, Error, ErrorKind, Event, Message, PushConfig, PushConfigId, Result, Seq, StatusUpdate, Task, TaskState,
     TaskStatus, Timestamp,
 };
 
@@ -179,6 +179,14 @@ impl Journal {
         self.seq = self.seq.next();
         self.pending.push(entry);
         Ok(())
+    }
+
+    /// The task after everything that is pending.
+    pub(crate) fn projected(&self) -> Option<Task> {
+        let (_, mut task) = self.live.snapshot();
+        let under_way = self.commit.iter().flat_map(|commit| &commit.entries);
+        under_way.chain(&self.pending).try_for_each(|entry| state::apply(&mut task, entry)).ok()?;
+        Some(task)
     }
 
     /// Forgets what is not committed and not being committed.

@@ -6,6 +6,7 @@ use crate::{
     driver::Begin,
     engine::{Inner, OnRestart},
     live::Live,
+    pass::record::Record,
     store::{self, Scope},
 };
 
@@ -82,9 +83,12 @@ async fn take_over(engine: &Arc<Inner>, scope: Scope, id: &chancery_core::TaskId
     let missed = engine.store.rows(&scope, id, live.seq(), usize::MAX).await?;
     live.catch_up(&missed)?;
     tracing::info!(task = %id, attempt = lease.attempt, "taking over a task");
+    let attempt = lease.attempt + 1;
     let begin = match engine.setup().options.on_restart {
+        // Another agent may have the task: that is finished whatever happens to turns.
+        _ if live.read(|task| Record::of(task).is_some_and(|record| record.is_open(task))) => Begin::Pass { attempt },
         OnRestart::Fail => Begin::Fail,
-        OnRestart::Rerun => Begin::Rerun { attempt: lease.attempt + 1 },
+        OnRestart::Rerun => Begin::Rerun { attempt },
     };
     engine.start(live, begin);
     Ok(())

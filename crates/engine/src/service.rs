@@ -22,7 +22,9 @@ use crate::{
     finished::Text,
     keys::Keyed,
     live::{Live, Reader, Woken},
-    log, push,
+    log,
+    pass::{receive, view},
+    push,
     store::{self, Filter, KeyAnswer, KeyRecord, Places, Scope},
 };
 
@@ -38,9 +40,11 @@ impl Operations for Engine {
     async fn send_message(&self, caller: &Caller, request: SendMessage) -> Result<SendReply> {
         let history = request.configuration.history_length;
         let wait = if request.configuration.return_immediately { Wait::Taken } else { Wait::Done };
+        let handoff = request.message.task_id.is_none() && receive::is_handoff(&request.message);
         match self.send(caller, request, wait).await? {
             Sent::Message(message) => Ok(SendReply::Message(message)),
-            Sent::Task { live, .. } => Ok(SendReply::from(trimmed(live.into_task(), history))),
+            Sent::Task { live, .. } if handoff => self.handed_over(live, history).await,
+            Sent::Task { live, .. } => Ok(SendReply::from(trimmed(view::task(live.into_task(), view::is_aware(caller)), history))),
         }
     }
 
@@ -49,17 +53,20 @@ impl Operations for Engine {
         let history = request.configuration.history_length;
         match self.send_streaming(caller, request).await? {
             Sent::Message(message) => Ok(once(Event::Message(message))),
-            Sent::Task { live, seq, .. } => match caller.resume_after {
-                Some(after) => Ok(feed::from(&live, after, history)),
-                None => Ok(feed::since(&live, seq, history)),
-            },
+            Sent::Task { live, seq, .. } => {
+                let events = match caller.resume_after {
+                    Some(after) => feed::from(&live, after, history),
+                    None => feed::since(&live, seq, history),
+                };
+                Ok(self.viewed(caller, &live, events))
+            }
         }
     }
 
     async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<Task> {
         self.demand_extensions(caller)?;
-        let task = self.look(&self.inner.scope(caller), &request.id).await?;
-        Ok(trimmed(task, request.history_length))
+        let task = self.look(&receive::scope(&self.inner, caller, &request.id).await?, &request.id).await?;
+        Ok(trimmed(view::task(task, view::is_aware(caller)), request.history_length))
     }
 
     async fn list_tasks(&self, caller: &Caller, request: ListTasks) -> Result<TaskPage> {
@@ -70,7 +77,11 @@ impl Operations for Engine {
         let mut page =
             TaskPage::new(Vec::with_capacity(size), request.applied_page_size(), i32::try_from(listing.total).unwrap_or(i32::MAX));
         for stored in listing.tasks.iter().take(size) {
-            let mut task = trimmed(log::fold(stored).map_err(unavailable)?, request.history_length);
+            let task = view::task(log::fold(stored).map_err(unavailable)?, view::is_aware(caller));
+            if is_unwanted(&task, &request) {
+                continue;
+            }
+            let mut task = trimmed(task, request.history_length);
             if !request.with_artifacts() {
                 task.artifacts = Vec::new();
             }
@@ -85,12 +96,13 @@ impl Operations for Engine {
         match request {
             Request::GetTask(request) if request.history_length.is_none() => {
                 self.demand_extensions(caller)?;
-                self.task_text(&self.inner.scope(caller), &request.id).await.map(Some)
+                let scope = receive::scope(&self.inner, caller, &request.id).await?;
+                self.task_text(&scope, &request.id, view::is_aware(caller)).await.map(Some)
             }
             Request::ListTasks(request) if request.history_length.is_none() => {
                 self.demand_extensions(caller)?;
                 request.validate()?;
-                self.page_text(&self.inner.scope(caller), request).await.map(Some)
+                self.page_text(&self.inner.scope(caller), request, view::is_aware(caller)).await.map(Some)
             }
             _ => Ok(None),
         }
@@ -98,29 +110,31 @@ impl Operations for Engine {
 
     async fn cancel_task(&self, caller: &Caller, request: CancelTask) -> Result<Task> {
         self.demand_extensions(caller)?;
-        let live = self.inner.find(&self.inner.scope(caller), &request.id).await?;
+        let live = self.inner.find(&receive::scope(&self.inner, caller, &request.id).await?, &request.id).await?;
+        view::demand_here(caller, &live)?;
         if live.read(|task| task.status.state.is_terminal()) {
             return Err(Error::from(ErrorKind::TaskNotCancelable).with("taskId", request.id.as_str()));
         }
         let (answer, done) = oneshot::channel();
         self.inner.command(&live, Command::Cancel(answer))?;
         done.await.map_err(|_| gone())??;
-        Ok(live.snapshot().1)
+        Ok(view::task(live.snapshot().1, view::is_aware(caller)))
     }
 
     async fn subscribe(&self, caller: &Caller, request: Subscribe) -> Result<EventStream> {
         self.demand(self.inner.setup().card.capabilities.streaming, ErrorKind::UnsupportedOperation, "This agent does not stream")?;
         self.demand_extensions(caller)?;
-        let live = self.inner.find(&self.inner.scope(caller), &request.id).await?;
+        let live = self.inner.find(&receive::scope(&self.inner, caller, &request.id).await?, &request.id).await?;
         // A cursor gets the rest of the log, finished or not: that is what makes a cut stream whole.
         if let Some(after) = caller.resume_after {
-            return Ok(feed::from(&live, after, None));
+            return Ok(self.viewed(caller, &live, feed::from(&live, after, None)));
         }
+        view::demand_here(caller, &live)?;
         if live.read(|task| task.status.state.is_terminal()) {
             let error = Error::new(ErrorKind::UnsupportedOperation, "The task is finished and has no more events");
             return Err(error.with("taskId", request.id.as_str()));
         }
-        Ok(feed::with_snapshot(&live))
+        Ok(self.viewed(caller, &live, feed::with_snapshot(&live)))
     }
 
     async fn create_push_config(&self, caller: &Caller, config: PushConfig) -> Result<PushConfig> {
@@ -210,17 +224,38 @@ impl Engine {
         }
     }
 
+    /// The events of a task as a caller sees them.
+    fn viewed(&self, caller: &Caller, live: &Arc<Live>, events: EventStream) -> EventStream {
+        match &self.inner.setup().options.passing {
+            Some(passing) => view::events(caller, live, passing.relay, events),
+            None => events,
+        }
+    }
+
+    /// The answer for an agent that handed a task over: it gets the means to let others see it.
+    async fn handed_over(&self, live: Arc<Live>, history: Option<i32>) -> Result<SendReply> {
+        let setup = self.inner.setup();
+        let grant = match &setup.options.passing {
+            Some(passing) => receive::grant(&self.inner, passing, &live.scope, &live.id).await?,
+            None => None,
+        };
+        // Whoever hands tasks over knows of handoffs.
+        let mut task = trimmed(view::task(live.into_task(), true), history);
+        grant.iter().for_each(|grant| grant.put(&mut task.metadata));
+        Ok(SendReply::from(task))
+    }
+
     /// A task as text.
-    async fn task_text(&self, scope: &Scope, id: &TaskId) -> Result<Bytes> {
+    async fn task_text(&self, scope: &Scope, id: &TaskId, aware: bool) -> Result<Bytes> {
         if let Some(text) = self.inner.finished.recent(scope, id, self.inner.oldest()) {
             return Ok(text.whole());
         }
         let task = self.look(scope, id).await?;
-        Ok(self.text(scope, &task)?.whole())
+        Ok(self.text(scope, task, aware)?.whole())
     }
 
     /// A page of a list as text.
-    async fn page_text(&self, scope: &Scope, request: &ListTasks) -> Result<Bytes> {
+    async fn page_text(&self, scope: &Scope, request: &ListTasks, aware: bool) -> Result<Bytes> {
         const OPEN: &[u8] = b"{\"tasks\":[";
         let (filter, size) = page_filter(request)?;
         let with_artifacts = request.with_artifacts();
@@ -239,7 +274,9 @@ impl Engine {
             page.truncate(OPEN.len());
             for stored in listing.tasks.iter().take(size) {
                 let task = log::fold(stored).map_err(unavailable)?;
-                put(&self.text(scope, &task)?, &mut page);
+                if view::is_plain(&task) || !is_unwanted(&view::task(task.clone(), aware), request) {
+                    put(&self.text(scope, task, aware)?, &mut page);
+                }
             }
             places = listing.tasks.into_iter().map(|stored| (stored.head.updated, stored.head.id)).collect();
             total = listing.total;
@@ -252,9 +289,11 @@ impl Engine {
     }
 
     /// Writes a task, and keeps the text of one that will not change any more.
-    fn text(&self, scope: &Scope, task: &Task) -> Result<Text> {
+    fn text(&self, scope: &Scope, task: Task, aware: bool) -> Result<Text> {
+        let plain = view::is_plain(&task);
+        let task = &view::task(task, aware);
         let text = Text::of(task).map_err(Error::internal)?;
-        if let Some(updated) = task.status.timestamp.filter(|_| task.status.state.is_terminal()) {
+        if plain && let Some(updated) = task.status.timestamp.filter(|_| task.status.state.is_terminal()) {
             self.inner.finished.keep(scope, &task.id, updated, &text);
         }
         Ok(text)
@@ -272,11 +311,17 @@ impl Engine {
         if request.configuration.push_config.is_some() {
             self.demand_push(caller)?;
         }
-        let scope = self.inner.scope(caller);
-        let key = match &caller.idempotency_key {
+        let scope = match &request.message.task_id {
+            Some(id) => receive::scope(&self.inner, caller, id).await?,
+            None => self.inner.scope(caller),
+        };
+        // The name of a handoff says more than that of a request: who hands over again after a crash makes another request.
+        let handoff = receive::handoff_key(self.inner.setup().options.passing.as_deref(), &request.message)?;
+        let name = handoff.as_ref().or(caller.idempotency_key.as_ref());
+        let key = match name {
             Some(key) => {
                 let held = self.inner.keys.hold(&scope, key).await;
-                match self.replay(&scope, key, &request).await? {
+                match self.replay(&scope, key, handoff.is_some(), &request).await? {
                     Replay::Answer(sent) => {
                         drop(held);
                         return Ok(awaited(sent, wait).await);
@@ -300,6 +345,7 @@ impl Engine {
                 if !live.has_driver() {
                     self.inner.demand_open()?;
                 }
+                view::demand_here(caller, &live)?;
                 self.same_context(&live, request.create_missing, &mut request.message)?;
                 if let Some(config) = request.configuration.push_config.take() {
                     let config = push::filled(*config, &live.id);
@@ -335,14 +381,14 @@ impl Engine {
         match answer {
             Ok(Answer::Message(message)) => Ok(Sent::Message(message)),
             Ok(Answer::Task(seq)) => Ok(Sent::Task { live, seq, _reader: reader }),
-            Err(error) => Ok(awaited(self.lost_race(&scope, caller, digest, error).await?, wait).await),
+            Err(error) => Ok(awaited(self.lost_race(&scope, name, digest, error).await?, wait).await),
         }
     }
 
     /// Two requests with one key at the same moment: the store let one through; the other answers alike.
-    async fn lost_race(&self, scope: &Scope, caller: &Caller, digest: Option<u64>, error: Error) -> Result<Sent> {
+    async fn lost_race(&self, scope: &Scope, name: Option<&String>, digest: Option<u64>, error: Error) -> Result<Sent> {
         let taken = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<store::Error>());
-        match (&caller.idempotency_key, taken) {
+        match (name, taken) {
             (Some(key), Some(store::Error::KeyTaken)) => {
                 let record = self.inner.store.key(scope, key, self.inner.now()).await.map_err(unavailable)?;
                 let record = record.ok_or(error)?;
@@ -355,14 +401,14 @@ impl Engine {
         }
     }
 
-    async fn replay(&self, scope: &Scope, key: &str, request: &SendMessage) -> Result<Replay> {
-        let digest = digest(request);
+    async fn replay(&self, scope: &Scope, key: &str, handoff: bool, request: &SendMessage) -> Result<Replay> {
+        let digest = if handoff { fnv(&receive::canonical(request)) } else { digest(request) };
         let now = self.inner.now();
         match self.inner.store.key(scope, key, now).await.map_err(unavailable)? {
             Some(record) if record.digest != digest => Err(key_reused()),
             Some(record) => self.answer_of(scope, record).await.map(Replay::Answer),
             None => {
-                let until = clock::after(now, KEY_LIFE);
+                let until = clock::after(now, if handoff { receive::HANDOFF_LIFE } else { KEY_LIFE });
                 Ok(Replay::Fresh(KeyRecord::new(key, digest, KeyAnswer::Task(request.message.task_id.clone().unwrap_or_default()), until)))
             }
         }
@@ -501,12 +547,20 @@ fn digest(request: &SendMessage) -> u64 {
     } else {
         serde_json::to_vec(request)
     };
-    let bytes = bytes.unwrap_or_default();
+    fnv(&bytes.unwrap_or_default())
+}
+
+fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 fn key_reused() -> Error {
     Error::new(ErrorKind::InvalidParams, "The idempotency key was used for another request").violation("Idempotency-Key", "must be new")
+}
+
+/// Whether a task that is stored in the state that is asked for is seen in another.
+fn is_unwanted(task: &Task, request: &ListTasks) -> bool {
+    request.status != TaskState::Unspecified && request.status != task.status.state
 }
 
 /// What a request lists, and how many of it; one more shows whether there is another page.

@@ -11,7 +11,8 @@ use crate::{
     agent::Failure,
     desk::Desk,
     engine::Inner,
-    pass::{Passing, calls::Calls},
+    journal::Journal,
+    pass::{Passing, calls::Calls, perform, record::Record},
     state::Entry,
 };
 
@@ -50,6 +51,8 @@ pub(crate) enum Emitted {
     Artifact(Box<ArtifactUpdate>),
     /// A status, and what is noted together with it.
     Noted(Box<(StatusUpdate, Remarks)>),
+    /// The task is handed over, as is to be noted.
+    Passed(Box<Record>),
 }
 
 impl Emitted {
@@ -57,8 +60,20 @@ impl Emitted {
         Self::Status(Box::new(StatusUpdate::new("", "", status)))
     }
 
+    /// Puts it into the journal, if it is legal.
+    pub(crate) fn put(self, journal: &mut Journal, now: chancery_core::Timestamp) -> chancery_core::Result<()> {
+        match self {
+            Self::Passed(record) => perform::commit(journal, *record),
+            other => {
+                let entry = other.into_entry(&journal.live.id, &journal.context, now);
+                return journal.try_put(entry);
+            }
+        }
+        Ok(())
+    }
+
     /// The entry of the log, once the task and the time are known.
-    pub(crate) fn into_entry(self, task: &TaskId, context: &ContextId, now: chancery_core::Timestamp) -> Entry {
+    fn into_entry(self, task: &TaskId, context: &ContextId, now: chancery_core::Timestamp) -> Entry {
         match self {
             Self::Status(mut update) => {
                 (update.task_id, update.context_id) = (task.clone(), context.clone());
@@ -73,6 +88,9 @@ impl Emitted {
             Self::Noted(noted) => {
                 let (update, remarks) = *noted;
                 Self::Status(Box::new(update)).into_entry(task, context, now).noted(remarks)
+            }
+            Self::Passed(record) => {
+                Entry::new(StatusUpdate::new(task.clone(), context.clone(), TaskState::Working)).noted(record.remarks())
             }
         }
     }
@@ -275,8 +293,17 @@ impl Turn {
         self.shared.calls.get().and_then(|calls| calls.close())
     }
 
+    /// Now, as the engine sees it.
     pub(crate) fn now(&self) -> chancery_core::Timestamp {
         self.shared.engine.now()
+    }
+
+    /// How other agents know this one.
+    pub(crate) fn base_url(&self, passing: &Passing) -> String {
+        match passing.base_url() {
+            "" => format!("urn:chancery:agent/{}", self.shared.engine.name),
+            url => url.trim_end_matches('/').to_owned(),
+        }
     }
 
     /// How the engine passes work on, if it does.
@@ -284,7 +311,7 @@ impl Turn {
         self.shared.engine.setup().options.passing.clone()
     }
 
-    async fn emit(&self, emitted: Emitted) -> Result<(), Failure> {
+    pub(crate) async fn emit(&self, emitted: Emitted) -> Result<(), Failure> {
         if self.shared.desk.say(emitted).await { Ok(()) } else { Err(gone()) }
     }
 }

@@ -1,6 +1,6 @@
 //! Tasks that are handed over from agent to agent.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use axum::{http::Method, response::Response};
 use chancery_client::{Client, Follow, Keyring, Secrets, Trouble, TroubleKind, Update};
@@ -8,8 +8,8 @@ use chancery_core::{
     Binding, Card, ErrorKind, Event, Extension, Operations, SecurityRequirement, SecurityScheme, SendMessage, TaskId, TaskState, Version,
     extension, security::HttpAuthScheme,
 };
-use chancery_engine::{Failure, Outcome, Turn, store::Memory};
-use chancery_server::{Running, Server};
+use chancery_engine::store::Memory;
+use chancery_server::Server;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -18,20 +18,33 @@ use crate::{
     peer::{Asked, Peer, json_response},
 };
 
-/// An agent that hands every task over to where its message says: the base URL, a space, the task.
-async fn hands_over(turn: Turn) -> Result<Outcome, Failure> {
-    let (agent, task) = turn.text().split_once(' ').ok_or("no target")?;
-    let transfer = json!({"agentEndpoint": agent, "taskId": task, "reason": "not mine", "handoffId": "h-1", "hop": 1});
-    turn.status("Looking for somebody").await?;
-    Ok(Outcome::Transferred(transfer.as_object().cloned().unwrap_or_default()))
-}
-
 fn aware(card: Card) -> Card {
     card.extension(Extension::new(extension::HANDOFF))
 }
 
-async fn triage() -> Running {
-    Server::new(aware(card()), hands_over).store(Memory::new()).bind("127.0.0.1:0").await.unwrap()
+/// An agent that hands every task over to where its message says: the base URL, a space, the task.
+async fn triage() -> Peer {
+    let url = Arc::new(std::sync::OnceLock::<String>::new());
+    let (here, tasks) = (url.clone(), Mutex::new(Vec::<Value>::new()));
+    let peer = Peer::start(move |asked| {
+        if asked.method == Method::GET {
+            let card = Card::new("Triage", "Hands over").streaming(true).interface(here.get().unwrap(), Binding::JsonRpc, Version::V1_0);
+            return shown(&aware(card));
+        }
+        let (call, mut tasks) = (asked.json(), tasks.lock().unwrap());
+        if let Some(text) = call["params"]["message"]["parts"][0]["text"].as_str() {
+            let (agent, task) = text.split_once(' ').unwrap();
+            let transfer = json!({"agentEndpoint": agent, "taskId": task, "reason": "not mine", "handoffId": "h-1", "hop": 1});
+            let id = format!("t-{}", tasks.len());
+            tasks.push(handed(&id, transfer));
+            return answered(asked, tasks.last().unwrap().clone());
+        }
+        let known = tasks.iter().find(|task| task["id"] == call["params"]["id"]);
+        answered(asked, known.cloned().unwrap_or_default())
+    })
+    .await;
+    url.set(peer.url.clone()).unwrap();
+    peer
 }
 
 async fn connect(follow: Follow, url: &str) -> Client {
@@ -72,7 +85,7 @@ async fn a_stream_goes_on_with_the_agent_that_has_the_task() {
     let reply = Client::connect(billing.url()).await.unwrap().send_message(&caller(), request).await.unwrap();
     let task = reply.task().unwrap().id.clone();
 
-    let agent = connect(Follow::same_origin().host("127.0.0.1"), triage.url()).await;
+    let agent = connect(Follow::same_origin().host("127.0.0.1"), &triage.url).await;
     let mut events = agent.stream(format!("{} {task}", billing.url())).await.unwrap();
     let mut seen = Vec::new();
     while let Some(update) = events.try_next().await.unwrap() {
@@ -83,17 +96,16 @@ async fn a_stream_goes_on_with_the_agent_that_has_the_task() {
     }
     let handed: Vec<_> = seen.iter().filter_map(|update| update.handoff.as_ref()).collect();
     let [handoff] = handed.as_slice() else { panic!("{handed:?}") };
-    assert_eq!((handoff.from.as_str(), handoff.to.as_str(), &handoff.task), (triage.url(), billing.url(), &task));
+    assert_eq!((handoff.from.as_str(), handoff.to.as_str(), &handoff.task), (triage.url.as_str(), billing.url(), &task));
     assert_eq!((handoff.hop, handoff.reason.as_str(), handoff.followed), (1, "not mine", true));
     let at = seen.iter().position(|update| update.handoff.is_some()).unwrap();
-    assert!(seen[..=at].iter().all(|update| update.hop == 0 && *update.agent == *triage.url()), "{seen:?}");
+    assert!(seen[..=at].iter().all(|update| update.hop == 0 && *update.agent == *triage.url), "{seen:?}");
     assert!(seen[at + 1..].iter().all(|update| update.hop == 1 && *update.agent == *billing.url()), "{seen:?}");
     assert!(seen[at + 1..].iter().all(|update| update.event.task_id() == Some(&task)), "{seen:?}");
     assert_eq!(seen.last().unwrap().event.state(), Some(TaskState::Completed));
     let head = events.head().unwrap();
     assert_eq!((head.agent(), head.task_id(), head.hop()), (billing.url(), &task, 1));
     assert_eq!(crate::agent::text_of(&head.task().await.unwrap()), "0;1;2;");
-    triage.shutdown().await;
     billing.shutdown().await;
 }
 
@@ -103,7 +115,7 @@ async fn the_head_is_who_has_the_task_now() {
     let (triage, billing) = (triage().await, serve().await);
     let there = Client::connect(billing.url()).await.unwrap();
     let asked = there.send("ask Which invoice?").await.unwrap().task().unwrap().id.clone();
-    let agent = connect(Follow::any(), triage.url()).await;
+    let agent = connect(Follow::any(), &triage.url).await;
     let reply = agent.send(format!("{} {asked}", billing.url())).await.unwrap();
     assert_eq!((reply.text().as_str(), reply.state()), ("Which invoice?", TaskState::InputRequired));
     assert!(reply.handoff().unwrap().followed);
@@ -117,7 +129,6 @@ async fn the_head_is_who_has_the_task_now() {
     let head = reply.head().unwrap();
     assert_eq!(head.cancel().await.unwrap().state(), TaskState::Canceled);
     assert_eq!(head.task().await.unwrap().state(), TaskState::Canceled);
-    triage.shutdown().await;
     billing.shutdown().await;
 }
 
@@ -129,25 +140,24 @@ async fn only_the_same_origin_is_followed_when_nothing_is_said() {
     let agent = Client::connect(slow.url()).await.unwrap();
     drop(agent);
     let triage = triage().await;
-    let agent = Client::connect(triage.url()).await.unwrap();
+    let agent = Client::connect(&triage.url).await.unwrap();
     let (seen, error, head) = updates(&agent, &format!("{} t-1", slow.url())).await;
     assert!(error.is_none(), "{error:?}");
     let last = seen.last().unwrap();
     assert!(!last.handoff.as_ref().unwrap().followed);
-    assert_eq!(head.unwrap().agent(), triage.url());
+    assert_eq!(head.unwrap().agent(), triage.url);
     let reply = agent.send(format!("{} t-1", slow.url())).await.unwrap();
     assert!(!reply.handoff().unwrap().followed);
 
     // A first task that was handed over elsewhere is where a second one is handed over to.
     let first = reply.task().unwrap().id.clone();
-    let reply = agent.send(format!("{} {first}", triage.url())).await.unwrap();
+    let reply = agent.send(format!("{} {first}", &triage.url)).await.unwrap();
     assert_eq!(reply.task().map(|task| &task.id), Some(&first));
     assert_eq!(reply.handoff().unwrap().hop, 2);
 
-    let deaf = connect(Follow::never(), triage.url()).await;
-    let (seen, error, _) = updates(&deaf, &format!("{} {first}", triage.url())).await;
+    let deaf = connect(Follow::never(), &triage.url).await;
+    let (seen, error, _) = updates(&deaf, &format!("{} {first}", &triage.url)).await;
     assert!(error.is_none() && seen.iter().all(|update| update.hop == 0), "{error:?} {seen:?}");
-    triage.shutdown().await;
     slow.shutdown().await;
 }
 
@@ -161,11 +171,10 @@ async fn whoever_is_asked_decides_about_other_origins() {
             assert_eq!((handoff.to, handoff.hop), (expected.clone(), 1));
             async move { yes }
         });
-        let reply = connect(follow, triage.url()).await.send(format!("{} {done}", billing.url())).await.unwrap();
+        let reply = connect(follow, &triage.url).await.send(format!("{} {done}", billing.url())).await.unwrap();
         assert_eq!(reply.handoff().unwrap().followed, yes);
         assert_eq!(reply.text() == "hard", yes, "{reply}");
     }
-    triage.shutdown().await;
     billing.shutdown().await;
 }
 
@@ -173,18 +182,17 @@ async fn whoever_is_asked_decides_about_other_origins() {
 #[tokio::test]
 async fn a_circle_and_a_long_way_end_the_stream_with_an_error() {
     let triage = triage().await;
-    let agent = Client::connect(triage.url()).await.unwrap();
+    let agent = Client::connect(&triage.url).await.unwrap();
     let mut last = agent.send(format!("{} nobody", "https://elsewhere.example")).await.unwrap().task().unwrap().id.clone();
     for _ in 0..3 {
-        let never = connect(Follow::never(), triage.url()).await;
-        last = never.send(format!("{} {last}", triage.url())).await.unwrap().task().unwrap().id.clone();
+        let never = connect(Follow::never(), &triage.url).await;
+        last = never.send(format!("{} {last}", &triage.url)).await.unwrap().task().unwrap().id.clone();
     }
-    let short = connect(Follow::same_origin().max_hops(2), triage.url()).await;
-    let (seen, error, head) = updates(&short, &format!("{} {last}", triage.url())).await;
+    let short = connect(Follow::same_origin().max_hops(2), &triage.url).await;
+    let (seen, error, head) = updates(&short, &format!("{} {last}", &triage.url)).await;
     assert_eq!(Trouble::of(&error.unwrap()).unwrap().kind(), TroubleKind::HandoffLimit);
     assert_eq!(seen.iter().filter(|update| update.handoff.is_some()).count(), 3, "{seen:?}");
     assert_eq!(head.unwrap().hop(), 2);
-    triage.shutdown().await;
 
     let peer = circle().await;
     let (_, error, _) = updates(&connect(Follow::same_origin(), &peer.url).await, "hello").await;
@@ -352,9 +360,8 @@ async fn a_task_that_cannot_be_watched_is_read_until_it_ends() {
     url.set(peer.url.clone()).unwrap();
     let triage = triage().await;
     let builder = Client::builder().follow_handoffs(Follow::any()).poll_interval(std::time::Duration::from_millis(100));
-    let (seen, error, head) = updates(&builder.connect(triage.url()).await.unwrap(), &format!("{} p-1", peer.url)).await;
+    let (seen, error, head) = updates(&builder.connect(&triage.url).await.unwrap(), &format!("{} p-1", peer.url)).await;
     assert!(error.is_none(), "{error:?}");
     assert_eq!(seen.last().unwrap().event.state(), Some(TaskState::Completed));
     assert_eq!(head.unwrap().task_id().as_str(), "p-1");
-    triage.shutdown().await;
 }

@@ -104,22 +104,23 @@ impl Delegation {
         let Self { turn, agent, message, skill, workflow } = self;
         let passing = turn.passing().ok_or_else(|| refused("not_configured", "this agent has nobody to pass work on to", &agent))?;
         let received = trail(&turn);
-        check(&passing, &received, &agent)?;
+        let own = turn.base_url(&passing);
+        check(&passing, &own, &received, &agent)?;
         let id = call_id(&turn, &agent, &message);
-        let trail = received.extended(entry(&passing, &turn), passing.max_hops);
+        let trail = received.extended(entry(&own, &turn), passing.max_hops);
         let noted: Option<Noted> = turn.notes().read(&format!("{NOTE}{id}"));
         // Who has it now may be another agent than the one it was given to.
         let with = noted.as_ref().map_or(&agent, |noted| &noted.agent).clone();
         let peer = passing.peers.peer(&with).await.map_err(|source| unreachable(&with, source))?;
         let requires: Vec<_> = Some(&skill).filter(|skill| !skill.is_empty()).into_iter().cloned().collect();
-        let scope = gate(&passing, &turn, &peer, &with, &requires, &workflow, &trail)?;
+        let scope = gate(&passing, &turn, &peer, &own, &with, &requires, &workflow, &trail)?;
         let mut caller = Caller::anonymous().extension(extension::HANDOFF).extension(extension::DELEGATION);
         caller.trace.clone_from(&turn.caller().trace);
         caller.grant = noted.as_ref().and_then(|noted| noted.grant.clone());
         let stage = match &noted {
             Some(_) => Stage::Attach,
             None => {
-                let about = about(&id, &passing, &turn, &trail, &skill, &workflow, scope);
+                let about = about(&id, &own, &turn, &trail, &skill, &workflow, scope);
                 Stage::Send(Box::new(SendMessage::new(addressed(message, &id, about))), id.clone())
             }
         };
@@ -547,20 +548,20 @@ fn trail(turn: &Turn) -> Trail {
     trails.max_by_key(|trail| trail.chain.len()).unwrap_or_default()
 }
 
-fn entry(passing: &Passing, turn: &Turn) -> ChainEntry {
-    let mut entry = ChainEntry::new(passing.base_url(), turn.task_id().clone(), turn.now(), Passage::Delegation);
+fn entry(own: &str, turn: &Turn) -> ChainEntry {
+    let mut entry = ChainEntry::new(own, turn.task_id().clone(), turn.now(), Passage::Delegation);
     // Without a time: a repetition of the call must be the same request.
     entry.at = None;
     entry
 }
 
 /// HO-31, HO-32: not too far, and back to an agent that has been asked before only once in a chain.
-fn check(passing: &Passing, trail: &Trail, agent: &str) -> Result<(), DelegationError> {
+fn check(passing: &Passing, own: &str, trail: &Trail, agent: &str) -> Result<(), DelegationError> {
     if trail.is_exhausted(passing.max_hops) {
         return Err(refused("hop_limit", "it has made as many hops as it may", agent));
     }
     let mut before: Vec<&str> = trail.chain.iter().map(|entry| entry.agent.as_str()).collect();
-    before.push(passing.base_url());
+    before.push(own);
     let met = |list: &[&str], one: &str| list.iter().any(|known| same_agent(known, one));
     let turned = (1..before.len()).any(|at| met(&before[..at], before[at]));
     if turned && met(&before, agent) {
@@ -574,6 +575,7 @@ fn gate(
     passing: &Passing,
     turn: &Turn,
     peer: &Peer,
+    own: &str,
     to: &str,
     requires: &[String],
     workflow: &str,
@@ -583,7 +585,7 @@ fn gate(
     let received = turn.handoff();
     let step = Step {
         kind: Passage::Delegation,
-        from: passing.base_url(),
+        from: own,
         to,
         card: &peer.card,
         requires,
@@ -602,11 +604,11 @@ fn gate(
 }
 
 /// What the agent is told about the call (DE-2).
-fn about(id: &str, passing: &Passing, turn: &Turn, trail: &Trail, skill: &str, workflow: &str, scope: Option<Object>) -> Value {
+fn about(id: &str, own: &str, turn: &Turn, trail: &Trail, skill: &str, workflow: &str, scope: Option<Object>) -> Value {
     let mut about = serde_json::to_value(trail).unwrap_or_else(|_| json!({}));
     about["call"] = id.into();
     about["originatingTaskId"] = turn.task_id().as_str().into();
-    about["originatingAgent"] = passing.base_url().into();
+    about["originatingAgent"] = own.into();
     for (name, value) in [("skill", skill), ("workflow", workflow)] {
         if !value.is_empty() {
             about[name] = value.into();

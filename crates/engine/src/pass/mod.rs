@@ -1,7 +1,7 @@
 //! Passing work on to other agents: a whole task (handoff), or a part of it (delegation).
 //!
 //! ```text
-//! Outcome::transfer ---> handoff.rs   checks, PREPARED, sends, CREATED and COMMITTED; again after a crash
+//! Outcome::transfer ---> perform.rs   checks, PREPARED, sends, CREATED and COMMITTED; again after a crash
 //!                           |
 //!                           `-------> relay.rs    what happens to the task there becomes events of the task here
 //! Turn::delegate ------> delegate.rs  asks another agent, shows here how it goes, and gives the result; calls.rs is who is asked
@@ -14,13 +14,24 @@
 
 pub(crate) mod calls;
 mod delegate;
+mod handoff;
+pub(crate) mod perform;
+pub(crate) mod receive;
+pub(crate) mod record;
+mod refusal;
+mod relay;
+pub(crate) mod ride;
+pub(crate) mod view;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use chancery_core::{Caller, Card, Extension, Object, Passage, Peers, Timestamp, Trail, TransferContext, extension, handoff};
+use chancery_core::{Caller, Card, Extension, Object, Passage, Peers, Timestamp, Trail, TransferContext, extension, handoff::same_agent};
 use serde_json::json;
 
 pub use delegate::{Delegated, Delegating, Delegation, DelegationError};
+pub use handoff::Handoff;
+pub use receive::Tokens;
+pub use refusal::{Refusal, RefusalCode};
 
 /// How an engine passes work on to other agents, and takes work from them.
 ///
@@ -52,6 +63,8 @@ pub struct Passing {
     pub on_message_reply: OnMessageReply,
     /// How long a grant opens the task of whoever handed it over; `None` gives none.
     pub grant_life: Option<Duration>,
+    /// Who makes and recognizes grants; the server does, unless something else is said.
+    pub tokens: Option<Arc<dyn Tokens>>,
     /// Who decides how far work may reach.
     pub gate: Option<Arc<dyn Gate>>,
 }
@@ -123,6 +136,7 @@ impl Passing {
             on_ambiguous: OnAmbiguous::default(),
             on_message_reply: OnMessageReply::default(),
             grant_life: Some(Duration::from_secs(24 * 3_600)),
+            tokens: None,
             gate: None,
         }
     }
@@ -176,6 +190,13 @@ impl Passing {
         self
     }
 
+    /// Who makes and recognizes grants.
+    #[must_use]
+    pub fn tokens(mut self, tokens: impl Tokens + 'static) -> Self {
+        self.tokens = Some(Arc::new(tokens));
+        self
+    }
+
     /// Who decides how far work may reach.
     #[must_use]
     pub fn gate(mut self, gate: impl Gate + 'static) -> Self {
@@ -192,7 +213,7 @@ impl Passing {
     /// Whether a base URL is one of this agent's.
     #[must_use]
     pub fn is_own(&self, url: &str) -> bool {
-        self.base_urls.iter().any(|own| handoff::same_agent(own, url))
+        self.base_urls.iter().any(|own| same_agent(own, url))
     }
 
     /// Says in a card what this agent does with handoffs (HO-1).

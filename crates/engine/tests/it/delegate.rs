@@ -12,12 +12,12 @@ use std::{
 use async_trait::async_trait;
 use chancery_core::{
     Artifact, Caller, CancelTask, Card, Error, ErrorKind, Event, EventStream, GetTask, ListTasks, Message, Object, Operations, Passage, Peer,
-    Peers, Result, SendMessage, SendReply, Seq, Subscribe, Task, TaskId, TaskState, extension,
+    Peers, Result, SendMessage, SendReply, Seq, Subscribe, Task, TaskId, TaskState, Transfer, extension,
 };
 use chancery_engine::{
     Builder, Engine, Failure, OnRestart, Outcome, Turn,
     clock::ManualClock,
-    pass::{DelegationError, Gate, Passing, Step},
+    pass::{DelegationError, Gate, Handoff, Passing, Step},
     store::{Memory, Store},
 };
 use serde_json::json;
@@ -67,8 +67,12 @@ fn card(name: &str, streams: bool) -> Card {
 }
 
 impl World {
-    /// Does what the first word says.
     fn ledger(&self, streams: bool) -> Engine {
+        self.obedient(LEDGER, card("Ledger", streams))
+    }
+
+    /// An agent that does what the first word says.
+    fn obedient(&self, url: &str, card: Card) -> Engine {
         let world = self.clone();
         let agent = move |turn: Turn| {
             let world = world.clone();
@@ -103,17 +107,15 @@ impl World {
                         Ok(Outcome::artifact(Artifact::new(about.to_string())))
                     }
                     "pass" => {
-                        let (agent, task) = rest.split_once(' ').ok_or("no target")?;
-                        let transfer = json!({"agentEndpoint": agent, "taskId": task});
-                        turn.status("Handing over").await?;
-                        Ok(Outcome::Transferred(transfer.as_object().cloned().unwrap_or_default()))
+                        let (agent, rest) = rest.split_once(' ').ok_or("no target")?;
+                        Ok(Outcome::transfer(Handoff::to(agent).part(rest)))
                     }
                     _ => Ok::<_, Failure>(Outcome::artifact(Artifact::new(format!("heard {}", turn.text())))),
                 }
             }
         };
-        let engine = Engine::new(card("Ledger", streams), agent).start();
-        self.town.settle(LEDGER, card("Ledger", streams), &engine);
+        let engine = Engine::new(card.clone(), agent).passing(Passing::new(self.town.clone()).at(url)).start();
+        self.town.settle(url, card, &engine);
         engine
     }
 
@@ -430,18 +432,16 @@ async fn work_that_is_handed_over_there_is_followed() {
     let world = World::default();
     let ledger = world.ledger(true);
     let vault = "https://vault.example";
-    world.town.settle(vault, card("Vault", true), &ledger);
-    let done = begin(&ledger, "work well").await;
-    // Its owner is somebody else, so that the town must ask as nobody in particular.
-    let theirs = match ledger.send_message(&Caller::anonymous(), SendMessage::new("work well")).await.unwrap() {
-        SendReply::Task(task) => task.id,
-        SendReply::Message(message) => panic!("{message:?}"),
-    };
-    let triage = world.triage().start();
-    let task = send(&triage, format!("pass {vault} {theirs}")).await;
-    assert_eq!(said(&task), "well");
-    let task = send(&triage, format!("pass {vault} {done}")).await;
-    assert!(said(&task).contains(&format!("{vault} cannot be asked")), "{}", said(&task));
+    let there = world.obedient(vault, card("Vault", true));
+    let task = send(&world.triage().start(), format!("pass {vault} work well")).await;
+    assert_eq!((task.state(), said(&task).as_str()), (TaskState::Completed, "well"));
+    let anyone = Caller::anonymous();
+    let handed = ledger.list_tasks(&anyone.clone().extension(extension::HANDOFF), ListTasks::default()).await.unwrap().tasks;
+    assert!(Transfer::of(&handed[0].metadata).unwrap().is_some(), "{handed:?}");
+    assert_eq!(there.list_tasks(&anyone, ListTasks::default()).await.unwrap().tasks.len(), 1);
+    let told = task.history.iter().filter_map(|message| message.metadata.get(extension::DELEGATION));
+    let last = told.last().unwrap();
+    assert_eq!((last["agent"].as_str(), last["state"].as_str()), (Some(vault), Some("TASK_STATE_COMPLETED")));
 }
 
 struct Narrow;

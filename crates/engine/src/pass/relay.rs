@@ -1,0 +1,375 @@
+//! A task that was handed over, for callers that do not know of handoffs: what happens to it there becomes events of the
+//! task here, so that streams, polling, webhooks and recovery are those of every other task (HO-20 to HO-25).
+//!
+//! There is one subscription per task, however many watch it. It begins with the task as it stands, which is compared with what was
+//! told of it here, so that nothing is told twice and nothing is missed.
+
+use std::collections::BTreeSet;
+
+use chancery_core::{
+    ArtifactId, ArtifactUpdate, Caller, Error, ErrorKind, Event, EventStream, GetTask, Message, Peer, Role, SendMessage, Subscribe, Task,
+    TaskId, TaskState, TaskStatus, Transfer, handoff,
+};
+use serde_json::Value;
+
+use super::{
+    Refusal, RefusalCode as Code,
+    record::{Head, Record},
+    ride::{Canceling, Ride, cancel, may_pass, pause_after, plain, status},
+};
+use crate::{
+    agent::{Ending, Failure},
+    feed,
+    state::{self, Entry},
+    turn::Emitted,
+};
+
+/// How often a message is passed on.
+const TRIES: u32 = 5;
+
+/// Relays a task to its end.
+pub(crate) async fn run(mut ride: Ride, record: Record, again: bool) -> Result<Ending, Failure> {
+    watch(&mut ride, record, again).await?;
+    Ok(Ending::Said)
+}
+
+/// What comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// The next event.
+    On,
+    /// A new subscription, at once.
+    Anew,
+    /// Nothing: the task is over.
+    Over,
+}
+
+struct Relay {
+    record: Record,
+    /// What was told here of the task there, under its own ids.
+    mirror: Task,
+    /// Artifacts of agents before.
+    taken: BTreeSet<ArtifactId>,
+    /// Where the task has been.
+    seen: BTreeSet<(String, TaskId)>,
+    /// Whether it was said that the other agent cannot be reached.
+    stale: bool,
+    /// Whether anything was told since the last subscription.
+    moved: bool,
+    /// Whether messages may have been left by a process that died.
+    behind: bool,
+}
+
+/// Relays a task to its end. `again` says that another process did so before.
+pub(crate) async fn watch(ride: &mut Ride, record: Record, again: bool) -> Result<(), Failure> {
+    let Some(mut relay) = Relay::new(ride, record, again) else { return Ok(()) };
+    if again {
+        // Whoever had the task before can say nothing more from here on.
+        if !ride.note(status(relay.mirror.status.state, relay.mirror.status.message.clone()), &relay.record).await? {
+            return Ok(());
+        }
+    }
+    let mut tries = 0;
+    loop {
+        let mut next = Next::On;
+        match relay.connect(ride).await {
+            Ok((peer, mut events)) => {
+                relay.moved = false;
+                while next == Next::On {
+                    next = tokio::select! {
+                        biased;
+                        canceling = ride.cancels.recv() => relay.cancel(ride, &peer, canceling).await,
+                        message = ride.turn.next_message() => match message {
+                            Some(message) => relay.forward(ride, &peer, message).await?,
+                            None => Next::Over,
+                        },
+                        event = std::future::poll_fn(|cx| events.as_mut().poll_next(cx)) => match event {
+                            Some(Ok((_, event))) => relay.take(ride, event.into_event()).await?,
+                            Some(Err(error)) => {
+                                tracing::debug!(%error, "the stream of the other agent broke");
+                                break;
+                            }
+                            None => break,
+                        },
+                    };
+                }
+                if relay.moved {
+                    tries = 0;
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::TaskNotFound => {
+                relay.fail(ride, Code::TargetRejected, "the other agent does not have the task any more").await?;
+                next = Next::Over;
+            }
+            Err(error) => {
+                tracing::debug!(%error, agent = relay.head().agent, "the other agent cannot be reached");
+                relay.say_stale(ride).await?;
+            }
+        }
+        match next {
+            Next::Over => {
+                ride.told().await;
+                return Ok(());
+            }
+            Next::Anew => {}
+            Next::On => {
+                let pause = pause_after(None, tries);
+                tries += 1;
+                relay.wait(ride, pause).await?;
+            }
+        }
+    }
+}
+
+impl Relay {
+    fn new(ride: &Ride, record: Record, again: bool) -> Option<Self> {
+        let head = &record.passed.as_ref()?.head;
+        let prefix = format!("{}/", head.handoff_id);
+        let (mut mirror, taken) = ride.live.read(|task| {
+            let (before, after) = task.artifacts.split_at(head.artifacts.min(task.artifacts.len()));
+            let mut mirror = Task::new(head.task.clone(), "", TaskStatus::new(task.status.state));
+            mirror.status.message.clone_from(&task.status.message);
+            mirror.artifacts = after.to_vec();
+            (mirror, before.iter().map(|artifact| artifact.artifact_id.clone()).collect())
+        });
+        for artifact in &mut mirror.artifacts {
+            if let Some(id) = artifact.artifact_id.as_str().strip_prefix(&prefix) {
+                artifact.artifact_id = id.into();
+            }
+        }
+        let seen = BTreeSet::from([
+            (ride.passing.base_url().trim_end_matches('/').to_owned(), ride.live.id.clone()),
+            (head.agent.clone(), head.task.clone()),
+        ]);
+        Some(Self { record, mirror, taken, seen, stale: false, moved: false, behind: again })
+    }
+
+    fn head(&self) -> Head {
+        // A relay is made for records that have one.
+        self.record.passed.as_ref().map_or_else(|| Head::of(&Transfer::default(), 0, 0), |passed| passed.head.clone())
+    }
+
+    fn caller(&self, ride: &Ride) -> Caller {
+        ride.caller(self.head().grant.as_ref())
+    }
+
+    /// Subscribes to the task, or reads it where that is not possible or there is nothing more to hear.
+    async fn connect(&mut self, ride: &Ride) -> Result<(Peer, EventStream), Error> {
+        let (head, caller) = (self.head(), self.caller(ride));
+        let peer = ride.passing.peers.peer(&head.agent).await?;
+        if std::mem::take(&mut self.behind) {
+            self.catch_up(ride, &peer).await?;
+        }
+        let events = match peer.operations.subscribe(&caller, Subscribe::new(head.task.clone())).await {
+            Ok(events) => events,
+            Err(error) if may_pass(&error) || error.kind() == ErrorKind::TaskNotFound => return Err(error),
+            Err(_) => {
+                let task = peer.operations.get_task(&caller, GetTask::new(head.task)).await?;
+                feed::of(vec![(chancery_core::Seq::START, Event::from(task).into())])
+            }
+        };
+        Ok((peer, events))
+    }
+
+    /// Passes on what clients said while nobody was there to do so.
+    async fn catch_up(&self, ride: &Ride, peer: &Peer) -> Result<(), Error> {
+        let since = self.record.passed.as_ref().map_or(0, |passed| passed.history);
+        let said = ride
+            .live
+            .read(|task| task.history.iter().skip(since).filter(|message| message.role == Role::User).cloned().collect::<Vec<_>>());
+        if said.is_empty() {
+            return Ok(());
+        }
+        let known = peer.operations.get_task(&self.caller(ride), GetTask::new(self.head().task)).await?;
+        let is_known = |message: &Message| known.history.iter().any(|heard| heard.message_id == message.message_id);
+        // An agent that shows no history cannot tell; it is not told twice.
+        for message in said.into_iter().filter(|message| !known.history.is_empty() && !is_known(message)) {
+            self.tell(ride, peer, message).await?;
+        }
+        Ok(())
+    }
+
+    async fn tell(&self, ride: &Ride, peer: &Peer, mut message: Message) -> Result<(), Error> {
+        let caller = self.caller(ride).idempotency_key(format!("relay:{}", message.message_id));
+        (message.task_id, message.context_id) = (Some(self.head().task), None);
+        let mut request = SendMessage::new(message);
+        request.configuration.return_immediately = true;
+        peer.operations.send_message(&caller, request).await.map(drop)
+    }
+
+    /// HO-22: a message for the task here is one for the task there.
+    async fn forward(&mut self, ride: &mut Ride, peer: &Peer, message: Message) -> Result<Next, Failure> {
+        // The task here goes on with the message, as every task does.
+        self.mirror.status = TaskStatus::new(TaskState::Working);
+        for tries in 0.. {
+            match self.tell(ride, peer, message.clone()).await {
+                Ok(()) => return Ok(Next::Anew),
+                Err(error) if may_pass(&error) && tries + 1 < TRIES => tokio::time::sleep(pause_after(Some(&error), tries)).await,
+                Err(error) => {
+                    let words = format!("The message could not be passed on: {error}");
+                    self.tell_status(ride, TaskStatus::new(TaskState::Working).message(Message::agent(words))).await?;
+                    break;
+                }
+            }
+        }
+        Ok(Next::Anew)
+    }
+
+    /// HO-22: who cancels the task here cancels it there.
+    async fn cancel(&mut self, ride: &mut Ride, peer: &Peer, canceling: Option<Canceling>) -> Next {
+        let Some(canceling) = canceling else { return Next::Over };
+        match cancel(peer, &self.caller(ride), &self.head().task).await {
+            Ok(_) => ride.canceling.push(canceling),
+            // Whoever asked may have gone away.
+            Err(error) => drop(canceling.send(Err(Error::new(error.kind(), error.message().to_owned())))),
+        }
+        Next::Anew
+    }
+
+    /// Waits before the next try; messages and cancellations end the wait.
+    async fn wait(&mut self, ride: &mut Ride, pause: std::time::Duration) -> Result<(), Failure> {
+        tokio::select! {
+            biased;
+            canceling = ride.cancels.recv() => match ride.passing.peers.clone().peer(&self.head().agent).await {
+                Ok(peer) => drop(self.cancel(ride, &peer, canceling).await),
+                // Whoever asked may have gone away.
+                Err(error) => drop(canceling.map(|canceling| canceling.send(Err(Error::new(ErrorKind::Unavailable, error.message().to_owned()))))),
+            },
+            message = ride.turn.next_message() => {
+                let Some(message) = message else { return Err(Failure::from("the task is over")) };
+                match ride.passing.peers.clone().peer(&self.head().agent).await {
+                    Ok(peer) => drop(self.forward(ride, &peer, message).await?),
+                    // It is in the history, and passed on with the next subscription.
+                    Err(_) => self.behind = true,
+                }
+            }
+            () = tokio::time::sleep(pause) => {}
+        }
+        Ok(())
+    }
+
+    // --- What happens there ----------------------------------------------------------------------
+
+    async fn take(&mut self, ride: &mut Ride, event: Event) -> Result<Next, Failure> {
+        match event {
+            Event::Task(task) => self.take_task(ride, *task).await,
+            Event::Status(update) => self.take_status(ride, update.status, update.metadata).await,
+            Event::Artifact(update) => self.take_artifact(ride, *update).await,
+            _ => Ok(Next::On),
+        }
+    }
+
+    /// The task as it stands: what is new of it is told.
+    async fn take_task(&mut self, ride: &mut Ride, task: Task) -> Result<Next, Failure> {
+        for artifact in task.artifacts {
+            let known = self.mirror.artifacts.iter().find(|known| known.artifact_id == artifact.artifact_id);
+            let update = match known {
+                Some(known) if *known == artifact => continue,
+                Some(known) if artifact.parts.len() > known.parts.len() && artifact.parts.starts_with(&known.parts) => {
+                    let mut rest = artifact.clone();
+                    rest.parts.drain(..known.parts.len());
+                    ArtifactUpdate::new("", "", rest).appended()
+                }
+                _ => ArtifactUpdate::new("", "", artifact),
+            };
+            self.take_artifact(ride, update).await?;
+        }
+        self.take_status(ride, task.status, task.metadata).await
+    }
+
+    async fn take_artifact(&mut self, ride: &Ride, mut update: ArtifactUpdate) -> Result<Next, Failure> {
+        if state::absorb(&mut self.mirror, Entry::new(update.clone())).is_err() {
+            // Something was missed.
+            return Ok(Next::Anew);
+        }
+        update.artifact.artifact_id = self.mapped(&update.artifact.artifact_id);
+        (update.task_id, update.context_id) = (TaskId::default(), Default::default());
+        self.moved = true;
+        ride.turn.emit(Emitted::Artifact(Box::new(update))).await?;
+        Ok(Next::On)
+    }
+
+    /// HO-21: an id that an agent before used already is told apart.
+    fn mapped(&self, id: &ArtifactId) -> ArtifactId {
+        if self.taken.contains(id) { format!("{}/{id}", self.head().handoff_id).into() } else { id.clone() }
+    }
+
+    async fn take_status(&mut self, ride: &mut Ride, mut status: TaskStatus, metadata: chancery_core::Object) -> Result<Next, Failure> {
+        match Transfer::of(&metadata) {
+            Ok(Some(transfer)) => return self.follow(ride, transfer).await,
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, "the other agent handed the task on to nobody"),
+        }
+        if matches!(status.state, TaskState::Submitted | TaskState::Unspecified) {
+            status.state = TaskState::Working;
+        }
+        if let Some(message) = &mut status.message {
+            message.role = Role::Agent;
+        }
+        let over = status.state.is_terminal();
+        let known = &self.mirror.status;
+        let words = |status: &TaskStatus| {
+            status.message.as_ref().map(|message| (message.message_id.clone(), message.parts.clone(), message.metadata.clone()))
+        };
+        let told = known.state == status.state && words(known) == words(&status);
+        let metadata = plain(metadata);
+        if !told || (!metadata.is_empty() && metadata != self.mirror.metadata) {
+            self.mirror.metadata.clone_from(&metadata);
+            self.tell_status_with(ride, status, metadata).await?;
+        }
+        Ok(if over { Next::Over } else { Next::On })
+    }
+
+    async fn tell_status(&mut self, ride: &Ride, status: TaskStatus) -> Result<(), Failure> {
+        self.tell_status_with(ride, status, chancery_core::Object::new()).await
+    }
+
+    async fn tell_status_with(&mut self, ride: &Ride, told: TaskStatus, metadata: chancery_core::Object) -> Result<(), Failure> {
+        let mut update = status(told.state, told.message.clone());
+        update.metadata = metadata;
+        (self.mirror.status, self.moved, self.stale) = (told, true, false);
+        ride.turn.emit(Emitted::Status(Box::new(update))).await
+    }
+
+    /// HO-23: what is known of the task may be old.
+    async fn say_stale(&mut self, ride: &Ride) -> Result<(), Failure> {
+        if self.stale {
+            return Ok(());
+        }
+        let mut told = self.mirror.status.clone();
+        let message = told.message.get_or_insert_with(|| Message::agent("The agent that has the task cannot be reached at the moment."));
+        handoff::set(&mut message.metadata, "stale", Value::Bool(true));
+        handoff::announce(message);
+        self.tell_status(ride, told).await?;
+        self.stale = true;
+        Ok(())
+    }
+
+    /// HO-24: the task went on to another agent once more.
+    async fn follow(&mut self, ride: &mut Ride, transfer: Transfer) -> Result<Next, Failure> {
+        let head = self.head();
+        let followed = head.followed + 1;
+        if followed + self.record.hop > ride.passing.max_hops {
+            self.fail(ride, Code::HopLimit, "the task was passed on too often").await?;
+            return Ok(Next::Over);
+        }
+        if !self.seen.insert((transfer.agent_endpoint.trim_end_matches('/').to_owned(), transfer.task_id.clone())) {
+            self.fail(ride, Code::LoopDetected, "the task came back to where it was").await?;
+            return Ok(Next::Over);
+        }
+        let mapped: Vec<_> = self.mirror.artifacts.iter().map(|artifact| self.mapped(&artifact.artifact_id)).collect();
+        self.taken.extend(mapped);
+        if let Some(passed) = &mut self.record.passed {
+            passed.head = Head::of(&transfer, self.taken.len(), followed);
+        }
+        self.mirror = Task::new(transfer.task_id, "", TaskState::Working);
+        self.moved = true;
+        let stored = ride.note(status(TaskState::Working, None), &self.record).await?;
+        Ok(if stored { Next::Anew } else { Next::Over })
+    }
+
+    async fn fail(&mut self, ride: &Ride, code: Code, words: &str) -> Result<(), Failure> {
+        let refusal = Refusal::new(code, self.head().agent, words);
+        self.tell_status(ride, TaskStatus::new(TaskState::Failed).message(refusal.to_message())).await
+    }
+}

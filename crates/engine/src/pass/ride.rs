@@ -1,0 +1,156 @@
+//! What a handoff needs of the task that is handed over: its turn, its events, and those who cancel it.
+
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    sync::Arc,
+    time::Duration,
+};
+
+use chancery_core::{
+    Caller, CancelTask, Error, ErrorKind, Message, Object, Peer, Result, Secret, StatusUpdate, Task, TaskId, TaskState, extension,
+};
+use tokio::sync::{mpsc, oneshot};
+
+use super::{Passing, record::Record};
+use crate::{
+    agent::Failure,
+    live::{Live, Woken},
+    turn::{Emitted, Turn},
+};
+
+/// How long the other agent may take to cancel.
+const CANCEL_TIME: Duration = Duration::from_secs(10);
+/// The first pause before something is tried again; each later one is twice as long.
+const PAUSE: Duration = Duration::from_millis(500);
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// The longest pause that another agent may ask for.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(300);
+
+/// Somebody who wants the task canceled, and waits for the answer.
+pub(crate) type Canceling = oneshot::Sender<Result<()>>;
+
+/// A task that is being handed over, or was.
+pub(crate) struct Ride {
+    pub(crate) turn: Turn,
+    pub(crate) live: Arc<Live>,
+    pub(crate) passing: Arc<Passing>,
+    pub(crate) cancels: mpsc::UnboundedReceiver<Canceling>,
+    /// Those whose wish is being fulfilled.
+    pub(crate) canceling: Vec<Canceling>,
+}
+
+impl Ride {
+    /// Says a status of the task and notes how far the handoff is, and waits until both are stored; `false` when somebody else has the task.
+    pub(crate) async fn note(&self, update: StatusUpdate, record: &Record) -> Result<bool, Failure> {
+        self.turn.note(update, record.remarks()).await?;
+        let record = record.clone();
+        Ok(self.stored(move |task| Record::of(task).is_some_and(|known| known == record)).await)
+    }
+
+    /// Says that the task is handed over, and waits until that is stored.
+    pub(crate) async fn pass(&self, record: Record) -> Result<bool, Failure> {
+        let id = record.handoff_id.clone();
+        self.turn.emit(Emitted::Passed(Box::new(record))).await?;
+        Ok(self.stored(move |task| Record::of(task).is_some_and(|known| known.handoff_id == id && known.passed.is_some())).await)
+    }
+
+    /// Waits until something is true of the stored task; `false` when that will not happen here.
+    pub(crate) async fn stored(&self, is: impl Fn(&Task) -> bool) -> bool {
+        let reader = self.live.reader();
+        loop {
+            let seq = self.live.seq();
+            if self.live.read(&is) {
+                return true;
+            }
+            match reader.woken(seq).await {
+                Woken::News => {}
+                Woken::Over | Woken::Left => return false,
+            }
+        }
+    }
+
+    /// Whether somebody wants the task canceled.
+    pub(crate) fn is_canceled(&mut self) -> bool {
+        while let Ok(canceling) = self.cancels.try_recv() {
+            self.canceling.push(canceling);
+        }
+        !self.canceling.is_empty()
+    }
+
+    /// Waits for a while, or until somebody wants the task canceled.
+    pub(crate) async fn pause(&mut self, pause: Duration) {
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            canceling = self.cancels.recv() => self.canceling.extend(canceling),
+        }
+    }
+
+    /// Waits until the task is over, and tells those who wanted it canceled what became of that.
+    pub(crate) async fn told(&mut self) {
+        if !self.is_canceled() {
+            return;
+        }
+        self.stored(|task| task.status.state.is_terminal()).await;
+        let canceled = self.live.read(|task| task.status.state == TaskState::Canceled);
+        for answer in self.canceling.drain(..) {
+            let error = || Error::from(ErrorKind::TaskNotCancelable).with("taskId", self.live.id.as_str());
+            // Whoever asked may have gone away.
+            drop(answer.send(if canceled { Ok(()) } else { Err(error()) }));
+        }
+    }
+
+    /// The caller that this agent is for another one.
+    pub(crate) fn caller(&self, grant: Option<&Secret>) -> Caller {
+        let mut caller = Caller::anonymous().extension(extension::HANDOFF);
+        caller.grant = grant.cloned();
+        caller.trace = self.turn.caller().trace.clone();
+        caller
+    }
+}
+
+impl Drop for Ride {
+    fn drop(&mut self) {
+        self.is_canceled();
+        for answer in self.canceling.drain(..) {
+            // Whoever asked may have gone away.
+            drop(answer.send(Err(Error::new(ErrorKind::Unavailable, "The task changed meanwhile; try again"))));
+        }
+    }
+}
+
+/// Asks another agent to cancel a task.
+pub(crate) async fn cancel(peer: &Peer, caller: &Caller, task: &TaskId) -> Result<Task> {
+    let asked = peer.operations.cancel_task(caller, CancelTask::new(task.clone()));
+    tokio::time::timeout(CANCEL_TIME, asked).await.unwrap_or_else(|_| Err(ErrorKind::Timeout.into()))
+}
+
+/// Whether an error may go away by itself: nobody was reached, or was too busy (HO-16).
+pub(crate) fn may_pass(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::RateLimited | ErrorKind::Timeout | ErrorKind::Internal)
+}
+
+/// How long to wait before the next try: what the other agent asks for (`retryAfter`, in seconds), or longer every time, and never the
+/// same for everybody.
+pub(crate) fn pause_after(error: Option<&Error>, tries: u32) -> Duration {
+    let asked = error.and_then(|error| error.metadata().get("retryAfter")).and_then(|seconds| seconds.parse::<f64>().ok());
+    if let Some(asked) = asked.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
+        return asked.min(LONGEST_RETRY_AFTER);
+    }
+    let pause = PAUSE.saturating_mul(1 << tries.min(16)).min(LONGEST_PAUSE);
+    let share = u32::try_from(RandomState::new().hash_one(tries) % 1_000).unwrap_or_default();
+    pause / 2 + pause / 2 * share / 1_000
+}
+
+/// A status of the task, in a state and with words.
+pub(crate) fn status(state: TaskState, message: Option<Message>) -> StatusUpdate {
+    let mut update = StatusUpdate::new("", "", state);
+    update.status.message = message;
+    update
+}
+
+/// Metadata without what other agents say of handoffs.
+pub(crate) fn plain(mut metadata: Object) -> Object {
+    metadata.remove(extension::HANDOFF);
+    metadata
+}

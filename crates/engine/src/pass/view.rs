@@ -1,0 +1,160 @@
+//! What callers see of a task that was handed over: a function of what is stored and of whether the caller knows of handoffs (GX-9).
+//!
+//! | stored | aware | unaware |
+//! |---|---|---|
+//! | relayed: goes on here, the handoff is a note | the task as it was handed over, and nothing after | what is stored |
+//! | not relayed: completed, the handoff is in the metadata | what is stored | declined, with words that name who has it |
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use chancery_core::{
+    Caller, Error, ErrorKind, Event, EventStream, Message, Notes, Result, Seq, SharedEvent, StatusUpdate, Task, TaskState, TaskStatus,
+    Transfer, extension, handoff,
+};
+use futures_core::Stream;
+
+use super::record::{Passed, Record};
+use crate::live::Live;
+
+/// Whether a caller knows of handoffs.
+pub(crate) fn is_aware(caller: &Caller) -> bool {
+    caller.has_extension(extension::HANDOFF)
+}
+
+/// A task as a caller sees it.
+pub(crate) fn task(task: Task, aware: bool) -> Task {
+    // Most tasks are handed over to nobody.
+    if task.notes.is_empty() && task.metadata.is_empty() { task } else { shown(task, aware) }
+}
+
+fn shown(mut task: Task, aware: bool) -> Task {
+    let passed = relayed(&task);
+    task.notes = Notes::default();
+    match passed {
+        Some(passed) if aware => as_passed(task, &passed),
+        None if !aware => {
+            handoff::unaware(&mut task);
+            task
+        }
+        _ => task,
+    }
+}
+
+/// Whether everybody sees the same of a task.
+pub(crate) fn is_plain(task: &Task) -> bool {
+    task.notes.is_empty() && handoff::transferred(&task.metadata).is_none()
+}
+
+/// The task as it was when it was handed over.
+fn as_passed(mut task: Task, passed: &Passed) -> Task {
+    task.history.truncate(passed.history);
+    task.artifacts.truncate(passed.artifacts);
+    task.status = TaskStatus::new(TaskState::Completed).at(passed.at);
+    task.status.message = Some(words(passed, &task));
+    passed.transfer.apply(&mut task);
+    task
+}
+
+/// The words that tell of a handoff; the same every time.
+fn words(passed: &Passed, task: &Task) -> Message {
+    let words = Message::agent(handoff::words(&passed.transfer.to_object())).id(passed.transfer.handoff_id.as_str());
+    crate::turn::addressed(words, &task.id, &task.context_id)
+}
+
+fn relayed(task: &Task) -> Option<Box<Passed>> {
+    Record::of(task).filter(|record| record.relayed).and_then(|record| record.passed)
+}
+
+/// Where a task was handed over to, for callers that know of handoffs.
+pub(crate) fn transfer(task: &Task) -> Option<Transfer> {
+    match relayed(task) {
+        Some(passed) => Some(passed.transfer),
+        None => Transfer::of(&task.metadata).ok().flatten(),
+    }
+}
+
+/// HO-4: a task that was handed over takes nothing any more from those who can turn to where it is.
+pub(crate) fn demand_here(caller: &Caller, live: &Live) -> Result<()> {
+    if !is_aware(caller) {
+        return Ok(());
+    }
+    let Some(transfer) = live.read(transfer) else { return Ok(()) };
+    let error = Error::new(ErrorKind::UnsupportedOperation, "The task was handed over to another agent").with("taskId", live.id.as_str());
+    Err(error.with("transfer", serde_json::to_string(&transfer).unwrap_or_default()))
+}
+
+/// The events of a task as a caller sees them.
+pub(crate) fn events(caller: &Caller, live: &Arc<Live>, relay: bool, events: EventStream) -> EventStream {
+    let aware = is_aware(caller);
+    // A task that is relayed is stored as the unaware see it, and one that is not as the aware do.
+    if aware == live.read(|task| task.record.aware || !relay) {
+        return events;
+    }
+    Box::pin(Viewed { events, live: live.clone(), aware, over: false })
+}
+
+struct Viewed {
+    events: EventStream,
+    live: Arc<Live>,
+    aware: bool,
+    over: bool,
+}
+
+impl Stream for Viewed {
+    type Item = Result<(Seq, SharedEvent)>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.over {
+            return Poll::Ready(None);
+        }
+        let item = ready!(self.events.as_mut().poll_next(cx));
+        Poll::Ready(match item {
+            Some(Ok((seq, event))) if self.aware => self.native(seq, event),
+            Some(Ok((seq, event))) => Some(Ok((seq, unaware(event)))),
+            other => other,
+        })
+    }
+}
+
+impl Viewed {
+    /// The stream ends with the handoff.
+    fn native(&mut self, seq: Seq, event: SharedEvent) -> Option<Result<(Seq, SharedEvent)>> {
+        // An event is heard of after it is part of the task, so the note is there when its event is.
+        let Some(passed) = self.live.read(relayed).filter(|passed| seq >= passed.seq) else { return Some(Ok((seq, stripped(event)))) };
+        self.over = true;
+        match &*event {
+            Event::Task(task) => Some(Ok((passed.seq, as_passed((**task).clone(), &passed).into()))),
+            _ if seq == passed.seq => {
+                let task = self.live.read(|task| Task::new(task.id.clone(), task.context_id.clone(), TaskState::Working));
+                let mut update = StatusUpdate::new(task.id.clone(), task.context_id.clone(), TaskStatus::default().at(passed.at));
+                update.status.message = Some(words(&passed, &task));
+                handoff::mark(&mut update.status, &mut update.metadata, passed.transfer.to_object(), &task.id, &task.context_id);
+                Some(Ok((seq, Event::from(update).into())))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// An event without what we noted for ourselves.
+fn stripped(event: SharedEvent) -> SharedEvent {
+    match &*event {
+        Event::Task(task) if !task.notes.is_empty() => {
+            let mut task = task.clone();
+            task.notes = Notes::default();
+            Event::Task(task).into()
+        }
+        _ => event,
+    }
+}
+
+fn unaware(event: SharedEvent) -> SharedEvent {
+    match handoff::event_for_unaware(&event) {
+        std::borrow::Cow::Owned(event) => event.into(),
+        std::borrow::Cow::Borrowed(_) => stripped(event),
+    }
+}
