@@ -509,8 +509,9 @@ impl Driver {
     /// Cancels what other agents do for a turn that nobody goes on with.
     fn abandon_calls(&self) {
         let notes = self.journal.live.read(|task| task.notes.clone());
-        if let (false, Some(passing)) = (notes.is_empty(), self.journal.engine.setup().options.passing.clone()) {
-            self.journal.engine.drivers.spawn(calls::abandon(passing, notes));
+        let options = &self.journal.engine.setup().options;
+        if let (false, Some(passing)) = (notes.is_empty(), options.passing.as_ref().or(options.reach.as_ref())) {
+            self.journal.engine.drivers.spawn(calls::abandon(passing.clone(), notes));
         }
     }
 

@@ -308,7 +308,8 @@ impl Turn {
 
     /// How the engine passes work on, if it does.
     pub(crate) fn passing(&self) -> Option<Arc<Passing>> {
-        self.shared.engine.setup().options.passing.clone()
+        let options = &self.shared.engine.setup().options;
+        options.passing.as_ref().or(options.reach.as_ref()).cloned()
     }
 
     pub(crate) async fn emit(&self, emitted: Emitted) -> Result<(), Failure> {

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use chancery_core::{Binding, Card, Error, Extension, Interface, Operations, Result, Version, extension};
+use chancery_core::{Binding, Card, Error, Extension, Interface, Operations, Peers, Result, Version, extension};
 use chancery_engine::{
     Agent, Builder, Engine,
     clock::{Clock as _, SystemClock},
@@ -71,6 +71,7 @@ pub struct Server {
     guard: Guard,
     schedule: Option<Schedule>,
     grace: Duration,
+    peers: Option<Arc<dyn Peers>>,
 }
 
 /// An agent and where it is to be, with what is different there from the rest of the server.
@@ -177,6 +178,7 @@ impl Server {
             guard: Guard::new(),
             schedule: None,
             grace: Duration::from_secs(30),
+            peers: peers(),
         }
     }
 
@@ -286,6 +288,13 @@ impl Server {
         self
     }
 
+    /// Who finds the agents that those here pass work on to, unless they say so themselves. With the feature `peers`, a client without
+    /// credentials when nothing is said.
+    pub fn peers(mut self, peers: impl Peers + 'static) -> Self {
+        self.peers = Some(Arc::new(peers));
+        self
+    }
+
     /// How long answers and turns may take to finish when the server stops.
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
@@ -344,6 +353,7 @@ impl Server {
             auth: self.auth.map(Arc::new),
             post,
             certificates,
+            peers: self.peers,
         };
         let (mut engines, mut hosted) = (Vec::new(), Vec::new());
         for place in self.agents {
@@ -377,6 +387,8 @@ struct Works {
     post: guard::Client,
     /// Whether clients can show certificates.
     certificates: bool,
+    /// Who finds other agents.
+    peers: Option<Arc<dyn Peers>>,
 }
 
 impl Works {
@@ -408,7 +420,12 @@ impl Works {
         };
         let (card, operations, engine): (Card, Arc<dyn Operations>, _) = match place.what {
             What::Agent(builder, wrap) => {
-                let builder = builder.with_cards(describe).name(key.clone());
+                let here = format!("{}{path}", self.base);
+                let builder = builder.with_cards(describe).name(key.clone()).base_url(here.clone());
+                let builder = match &self.peers {
+                    Some(peers) => builder.reach(peers.clone(), here),
+                    None => builder,
+                };
                 let card = builder.card().clone();
                 let engine = match running {
                     Some(engine) => {
@@ -618,6 +635,18 @@ fn tidy(path: &str) -> String {
 }
 
 /// The URL of an address that nobody gave a better name.
+/// Whoever finds other agents when nothing is said.
+#[cfg(feature = "peers")]
+fn peers() -> Option<Arc<dyn Peers>> {
+    Some(Arc::new(chancery_client::Client::builder().peers()))
+}
+
+/// Whoever finds other agents when nothing is said.
+#[cfg(not(feature = "peers"))]
+fn peers() -> Option<Arc<dyn Peers>> {
+    None
+}
+
 fn base_url(address: SocketAddr, tls: bool) -> String {
     let scheme = if tls { "https" } else { "http" };
     let port = address.port();

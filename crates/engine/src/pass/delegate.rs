@@ -380,6 +380,8 @@ impl Delegating {
             self.say(question).await?;
             turn.desk().ring();
         }
+        // The agent works on from here, as far as is known.
+        self.task.status = TaskStatus::new(TaskState::Working);
         let key = format!("{}/{}", self.id, answer.message_id);
         let mut message = Message::new(Role::User, answer.parts).to_task(self.task.id.clone());
         message.context_id = Some(self.task.context_id.clone()).filter(|context| !ContextId::is_empty(context));
