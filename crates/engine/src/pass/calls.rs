@@ -83,7 +83,13 @@ impl Calls {
     pub(crate) fn waited(&self, id: &str) -> Option<StatusUpdate> {
         let mut papers = self.lock();
         papers.waiting.retain(|(waiting, _)| waiting != id);
-        papers.waiting.first().map(|(_, question)| question.clone())
+        drop(papers);
+        self.question()
+    }
+
+    /// What the call asks that has waited longest.
+    pub(crate) fn question(&self) -> Option<StatusUpdate> {
+        self.lock().waiting.first().map(|(_, question)| question.clone())
     }
 
     /// Whether a message of the client is the answer that this call waits for: it names the call, or it names none that waits and this

@@ -329,8 +329,7 @@ impl Delegating {
         }
         // A question is shown when it is asked.
         if state != self.mirrored && !state.is_interrupted() {
-            let words = Message::agent(format!("{} {}", self.name, verb(state)));
-            self.mirror(TaskState::Working, words).await?;
+            self.mirror().await?;
         }
         Ok(())
     }
@@ -389,16 +388,27 @@ impl Delegating {
         Ok(None)
     }
 
-    async fn mirror(&mut self, state: TaskState, words: Message) -> Result<(), DelegationError> {
+    /// Shows a new state of the agent. While another call waits for the client, its question stays what the task says.
+    async fn mirror(&mut self) -> Result<(), DelegationError> {
         self.mirrored = self.task.state();
-        let update = self.update(state, words);
+        let update = match self.turn.calls().question() {
+            Some(mut question) => {
+                question.metadata.insert(extension::DELEGATION.to_owned(), self.about());
+                question
+            }
+            None => self.update(TaskState::Working, Message::agent(format!("{} {}", self.name, verb(self.mirrored)))),
+        };
         self.say(update).await
+    }
+
+    /// Where the call is.
+    fn about(&self) -> Value {
+        json!({"call": self.id, "agent": self.agent, "taskId": self.task.id, "state": self.task.state()})
     }
 
     /// A status of this task that tells of the agent's (DE-3).
     fn update(&self, state: TaskState, mut words: Message) -> StatusUpdate {
-        let about = json!({"call": self.id, "agent": self.agent, "taskId": self.task.id, "state": self.task.state()});
-        words.metadata.insert(extension::DELEGATION.to_owned(), about);
+        words.metadata.insert(extension::DELEGATION.to_owned(), self.about());
         words.extensions.push(extension::DELEGATION.to_owned());
         StatusUpdate::new("", "", TaskStatus::new(state).message(words))
     }
