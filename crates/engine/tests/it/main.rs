@@ -17,6 +17,7 @@ mod delegate;
 mod fanout;
 #[cfg(feature = "sqlite")]
 mod folder;
+mod handoff;
 mod idempotency;
 #[cfg(feature = "sqlite")]
 mod kill;
