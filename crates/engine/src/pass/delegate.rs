@@ -18,15 +18,16 @@
 use std::{fmt, future::IntoFuture, pin::Pin, sync::Arc, time::Duration};
 
 use chancery_core::{
-    Artifact, Caller, ChainEntry, ContextId, Error, ErrorKind, Event, EventStream, GetTask, Message, MessageId, Object, Operations, Part,
-    Passage, Peer, Remarks, Role, SendMessage, SendReply, StatusUpdate, Subscribe, Task, TaskId, TaskState, TaskStatus, Trail, Transfer,
-    extension, handoff::same_agent,
+    Caller, ChainEntry, ContextId, Error, ErrorKind, Event, EventStream, GetTask, Message, MessageId, Object, Operations, Part, Passage,
+    Peer, Remarks, Role, SendMessage, SendReply, StatusUpdate, Subscribe, Task, TaskId, TaskState, TaskStatus, Trail, Transfer, extension,
+    handoff::same_agent,
 };
 use serde_json::{Value, json};
 
 use super::{
-    Passing, Step,
+    Delegated, DelegationError, Gate, Passing, Step,
     calls::{NOTE, Noted, Open},
+    delegated::{refused, unreachable},
 };
 use crate::{
     state::{self, Entry},
@@ -113,7 +114,25 @@ impl Delegation {
         let with = noted.as_ref().map_or(&agent, |noted| &noted.agent).clone();
         let peer = passing.peers.peer(&with).await.map_err(|source| unreachable(&with, source))?;
         let requires: Vec<_> = Some(&skill).filter(|skill| !skill.is_empty()).into_iter().cloned().collect();
-        let scope = gate(&passing, &turn, &peer, &own, &with, &requires, &workflow, &trail)?;
+        let scope = match &passing.gate {
+            None => None,
+            Some(gate) => {
+                let context = turn.handoff();
+                let step = Step {
+                    kind: Passage::Delegation,
+                    from: &own,
+                    to: &with,
+                    card: &peer.card,
+                    requires: &requires,
+                    workflow: &workflow,
+                    caller: turn.caller(),
+                    received: context.as_ref(),
+                    trail: &trail,
+                    now: turn.now(),
+                };
+                allowed(&**gate, &step)?
+            }
+        };
         let mut caller = Caller::anonymous().extension(extension::HANDOFF).extension(extension::DELEGATION);
         caller.trace.clone_from(&turn.caller().trace);
         caller.grant = noted.as_ref().and_then(|noted| noted.grant.clone());
@@ -470,88 +489,6 @@ impl fmt::Debug for Delegating {
     }
 }
 
-/// What another agent gave.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Delegated {
-    /// The base URL of the agent that did it in the end.
-    pub agent: String,
-    /// The name of the call.
-    pub call: String,
-    /// Its answer: a completed task, or a message when it needed none.
-    pub reply: SendReply,
-}
-
-impl Delegated {
-    /// The result in words: the text of the artifacts, or else of the status or the message.
-    #[must_use]
-    pub fn text(&self) -> String {
-        let text = |parts: &[Part]| parts.iter().filter_map(Part::as_text).collect::<String>();
-        match &self.reply {
-            SendReply::Message(message) => message.text(),
-            SendReply::Task(task) => {
-                let results: Vec<_> = task.artifacts.iter().map(|artifact| text(&artifact.parts)).filter(|text| !text.is_empty()).collect();
-                let said = || task.status.message.as_ref().map(Message::text).unwrap_or_default();
-                if results.is_empty() { said() } else { results.join("\n") }
-            }
-        }
-    }
-
-    /// What the agent produced.
-    #[must_use]
-    pub fn artifacts(&self) -> &[Artifact] {
-        self.reply.task().map_or(&[], |task| &task.artifacts)
-    }
-}
-
-/// Why another agent did not do what it was asked. To the agent that asked it is a value like any other: it may ask somebody else.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DelegationError {
-    /// The agent failed, declined or was canceled; its task says why.
-    #[error("{agent} did not do it ({state})")]
-    Undone {
-        /// The base URL of the agent.
-        agent: String,
-        /// Failed, rejected or canceled.
-        state: TaskState,
-        /// Its task.
-        task: Box<Task>,
-    },
-    /// The agent cannot be reached, is not to be trusted, or does not keep to the protocol.
-    #[error("{agent} cannot be asked")]
-    Unreachable {
-        /// The base URL of the agent.
-        agent: String,
-        /// What stood in the way.
-        #[source]
-        source: Error,
-    },
-    /// The work may not be passed on to this agent; nothing was sent to it.
-    #[error("work is not passed on to {agent}: {reason}")]
-    Refused {
-        /// The base URL of the agent.
-        agent: String,
-        /// The reason for programs: `hop_limit`, `loop_detected`, `scope_violation`, `not_configured`.
-        code: &'static str,
-        /// The reason for people.
-        reason: &'static str,
-        /// What would be violated, in the words of the gate.
-        violation: Object,
-    },
-    /// The task of this turn is over.
-    #[error("the task is over")]
-    Over,
-}
-
-fn unreachable(agent: &str, source: Error) -> DelegationError {
-    DelegationError::Unreachable { agent: agent.to_owned(), source }
-}
-
-fn refused(code: &'static str, reason: &'static str, agent: &str) -> DelegationError {
-    DelegationError::Refused { agent: agent.to_owned(), code, reason, violation: Object::new() }
-}
-
 /// Who passed this work on before, this agent not included.
 fn trail(turn: &Turn) -> Trail {
     let messages = std::iter::once(turn.message()).chain(turn.history());
@@ -582,33 +519,10 @@ fn check(passing: &Passing, own: &str, trail: &Trail, agent: &str) -> Result<(),
     Ok(())
 }
 
-/// What the agent may reach, if anybody decides about that (DE-9).
-fn gate(
-    passing: &Passing,
-    turn: &Turn,
-    peer: &Peer,
-    own: &str,
-    to: &str,
-    requires: &[String],
-    workflow: &str,
-    trail: &Trail,
-) -> Result<Option<Object>, DelegationError> {
-    let Some(gate) = &passing.gate else { return Ok(None) };
-    let received = turn.handoff();
-    let step = Step {
-        kind: Passage::Delegation,
-        from: own,
-        to,
-        card: &peer.card,
-        requires,
-        workflow,
-        caller: turn.caller(),
-        received: received.as_ref(),
-        trail,
-        now: turn.now(),
-    };
-    gate.check(&step).map_err(|violation| DelegationError::Refused {
-        agent: to.to_owned(),
+/// What the agent may reach (DE-9).
+fn allowed(gate: &dyn Gate, step: &Step<'_>) -> Result<Option<Object>, DelegationError> {
+    gate.check(step).map_err(|violation| DelegationError::Refused {
+        agent: step.to.to_owned(),
         code: "scope_violation",
         reason: "it is out of reach",
         violation,

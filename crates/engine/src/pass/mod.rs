@@ -14,6 +14,7 @@
 
 pub(crate) mod calls;
 mod delegate;
+mod delegated;
 mod handoff;
 pub(crate) mod perform;
 pub(crate) mod receive;
@@ -28,7 +29,8 @@ use std::{fmt, sync::Arc, time::Duration};
 use chancery_core::{Caller, Card, Extension, Object, Passage, Peers, Timestamp, Trail, TransferContext, extension, handoff::same_agent};
 use serde_json::json;
 
-pub use delegate::{Delegated, Delegating, Delegation, DelegationError};
+pub use delegate::{Delegating, Delegation};
+pub use delegated::{Delegated, DelegationError};
 pub use handoff::Handoff;
 pub use receive::Tokens;
 pub use refusal::{Refusal, RefusalCode};

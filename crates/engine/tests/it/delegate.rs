@@ -303,7 +303,8 @@ async fn each_of_several_questions_gets_its_own_answer() {
     let id = begin(&triage, "ask One?\nask Two?\nask Three?").await;
     let waiting = |task: &Task| {
         let all = task.history.iter().chain(&task.status.message).filter(|message| message.role == chancery_core::Role::Agent);
-        let mut asked: Vec<_> = all.filter(|message| message.text().ends_with('?')).map(|message| (message.text(), call_of(message))).collect();
+        let mut asked: Vec<_> =
+            all.filter(|message| message.text().ends_with('?')).map(|message| (message.text(), call_of(message))).collect();
         let mut seen = std::collections::HashSet::new();
         asked.retain(|question| seen.insert(question.clone()));
         asked
