@@ -19,19 +19,48 @@
 //!
 //! Every step up is one more word: `.store(…)`, `.data(…)`, `.public_url(…)`, `.auth(…)`, `.limits(…)`; several
 //! agents on one port are [`Server::several`]. The parts are in [`engine`], [`server`] and [`core`].
+//!
+//! With the feature `client`, which is on unless it is turned off, agents call others: [`connect`] for programs, and
+//! [`Turn::delegate`] for an agent that lets another one do a part of its work.
+//!
+//! ```no_run
+//! # #[cfg(feature = "client")]
+//! # async fn run() -> chancery::Result<()> {
+//! let agent = chancery::connect("https://agent.example.com").await?;
+//! println!("{}", agent.send("What is 6 times 7?").await?.text());
+//! # Ok(()) }
+//! ```
 
+#[cfg(feature = "client")]
+pub use chancery_client as client;
 pub use chancery_core as core;
 pub use chancery_engine as engine;
 pub use chancery_server as server;
 
+#[cfg(feature = "client")]
+pub use chancery_client::{Client, Follow, Keyring, Peers, Secrets};
 pub use chancery_core::{
     Artifact, Caller, Card, Content, Error, ErrorKind, Event, Message, Operations, Part, Result, Role, Skill, Task, TaskState,
 };
 pub use chancery_engine::{
     Agent, Engine, Failure, OnRestart, Outcome, Turn,
+    pass::{self, Delegated, DelegationError, Handoff, Passing},
     store::{self, Memory, Sqlite},
 };
 pub use chancery_server::{Auth, Limits, Place, Running, Server, Tls, auth};
+
+/// Reads the card of an agent and gives a client that speaks the best version and binding of both.
+///
+/// # Errors
+/// As [`client::Builder::connect`].
+#[cfg(feature = "client")]
+pub async fn connect(url: &str) -> Result<Client> {
+    Client::connect(url).await
+}
+
+#[doc = include_str!("../../../docs/guide/passing-work-on.md")]
+#[cfg(all(doctest, feature = "client"))]
+struct PassingWorkOn;
 
 #[doc = include_str!("../../../README.md")]
 #[cfg(doctest)]

@@ -53,6 +53,14 @@ impl Agent {
         }
     }
 
+    /// The agent that a task of this one was handed over to.
+    pub(crate) fn moved(&self, client: &Client) -> Self {
+        let mut caller = self.caller.clone();
+        caller.tenant = String::new();
+        let card = client.card().map(|card| Card::clone(&card));
+        Self { client: client.clone(), card, card_url: None, caller, has_credentials: false }
+    }
+
     /// Whether the card offers something; without a card nothing is known, and everything is tried.
     pub(crate) fn offers(&self, capability: Capability) -> bool {
         let Some(Card { capabilities, .. }) = &self.card else { return true };
@@ -153,6 +161,7 @@ pub(crate) fn builder(context: &Context) -> Result<Builder, Trouble> {
         .poll_failures(5)
         .dry_run(settings.dry_run)
         .observer(Arc::new(Watcher::new(context)))
+        .follow_handoffs(crate::follow::policy(false))
         .insecure(settings.insecure);
     for (name, value) in &settings.svc_params {
         builder =
@@ -214,9 +223,14 @@ fn preferring(context: &Context, builder: Builder, card: &Card) -> Builder {
     builder.bindings(usable)
 }
 
-/// The extensions to activate: those that were asked for, and those that the card requires and we know.
+/// The extensions to activate: those that were asked for, those that the card requires and we know, and handovers, which every
+/// command about a task can show.
 fn extensions(context: &Context, card: &Card) -> Result<Vec<String>, Trouble> {
     let mut all = context.settings.extensions.clone();
+    let handoff = extension::HANDOFF.to_owned();
+    if card.capabilities.extensions.iter().any(|known| known.uri == handoff) && !all.contains(&handoff) {
+        all.push(handoff);
+    }
     for required in card.capabilities.extensions.iter().filter(|extension| extension.required) {
         if all.contains(&required.uri) {
             continue;

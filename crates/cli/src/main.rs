@@ -10,6 +10,7 @@ mod context;
 mod fold;
 #[cfg(test)]
 mod folder;
+mod follow;
 mod log;
 mod media;
 mod message;

@@ -82,10 +82,14 @@ pub(crate) fn transfer(task: &Task) -> Option<Transfer> {
 }
 
 /// The command that goes on with a task at the agent that has it now.
-fn there(transfer: &Transfer) -> String {
+pub(crate) fn there(transfer: &Transfer) -> String {
+    format!("a2a task get -a {} --wait {}", quoted(&card_url(transfer)), quoted(transfer.task_id.as_str()))
+}
+
+/// Where the card of the agent is that has the task now.
+pub(crate) fn card_url(transfer: &Transfer) -> String {
     let below = || format!("{}/.well-known/agent-card.json", transfer.agent_endpoint.trim_end_matches('/'));
-    let card = if transfer.card_url.is_empty() { below() } else { transfer.card_url.clone() };
-    format!("a2a task get -a {} --wait {}", quoted(&card), quoted(transfer.task_id.as_str()))
+    if transfer.card_url.is_empty() { below() } else { transfer.card_url.clone() }
 }
 
 /// Names an outcome that is bad or not the last; with JSON also how to go on, which the document cannot say.

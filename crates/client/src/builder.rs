@@ -11,8 +11,10 @@ use crate::{
     client::{Client, Route},
     credentials::{Credentials, Purse},
     discover::{self, CardText, Cards, Found},
+    follow::Follow,
     http::Http,
     observer::{Eye, Observer},
+    peers::Peers,
     tls::Tls,
     trust::{SignedCards, Trust},
 };
@@ -45,6 +47,7 @@ pub(crate) struct Settings {
     pub(crate) trust: Trust,
     /// Where a client may go, if not everywhere.
     pub(crate) guard: Option<Addresses>,
+    pub(crate) follow: Follow,
 }
 
 impl Settings {
@@ -79,6 +82,7 @@ impl Default for Settings {
             dry_run: false,
             trust: Trust::default(),
             guard: None,
+            follow: Follow::default(),
         }
     }
 }
@@ -265,6 +269,12 @@ impl Builder {
         self
     }
 
+    /// Says whether tasks that an agent hands over to another one are followed there; on the same origin when not said.
+    pub fn follow_handoffs(mut self, follow: Follow) -> Self {
+        self.settings.follow = follow;
+        self
+    }
+
     /// Shows everything that is sent, received and decided to an observer.
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
         self.settings.eye = Eye(Some(observer));
@@ -321,6 +331,12 @@ impl Builder {
     /// When the card cannot be read, or names no interface that can be used.
     pub async fn connect(&self, url: &str) -> Result<Client> {
         Client::discover(self.settings.clone(), self.cards.clone(), url).await
+    }
+
+    /// Finds agents by their base URLs, each with the settings of this builder. They are for whoever passes work on:
+    /// credentials should be a [`Keyring`](crate::Keyring), which tells the agents apart, and headers go to all of them.
+    pub fn peers(self) -> Peers {
+        Peers::new(self)
     }
 
     /// A client for the agent of a card that is at hand: from a file, a registry, a cache. `origin` is the

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chancery_core::{
-    Binding, Caller, Card, ContextId, Error, ErrorKind, Operation, Reply, Request, Result, SendMessage, TaskId, Version, extension,
+    Binding, Caller, Card, ContextId, Error, ErrorKind, Grant, Operation, Reply, Request, Result, SendMessage, TaskId, Version, extension,
 };
 use chancery_seal::Report;
 use chancery_wire::{StreamMemory, headers, pick::Choice};
@@ -252,6 +252,40 @@ impl Client {
         let body = serde_json::to_vec(&card).map_err(Error::internal)?;
         let checked = settings.trust.check(settings, &body.into(), origin.as_ref()).await?;
         serde_json::from_slice(&checked.body).map_err(Error::internal)
+    }
+
+    /// The base URL of the agent: where its card came from, else what is called.
+    pub(crate) fn base(&self) -> String {
+        let url = self.0.home.as_ref().map_or_else(|| self.url(), |home| home.url.clone());
+        url.trim_end_matches(discover::AGENT_CARD).trim_end_matches('/').to_owned()
+    }
+
+    /// Whether a URL is where this client's agent is: where its card came from, or where it is called.
+    pub(crate) fn shares_origin(&self, url: &Url) -> bool {
+        let home = self.0.home.as_ref().and_then(|home| discover::parse(&home.url).ok());
+        home.is_some_and(|home| home.origin() == url.origin()) || self.peer().origin == url.origin().ascii_serialization()
+    }
+
+    /// A client for another agent, to which a task went. To an interface on this client's own origin it is as this one; elsewhere it
+    /// shows nothing that was meant for this agent.
+    pub(crate) async fn elsewhere(&self, base: &str, card: &str) -> Result<Self> {
+        let mut settings = self.settings().clone();
+        settings.headers.clear();
+        settings.card_headers.clear();
+        settings.tls.hide();
+        settings.purse = settings.follow.purse.clone();
+        let cards = self.0.home.as_ref().map(|home| home.cards.clone()).unwrap_or_default();
+        let mut found = cards.find(&Http::new(&settings)?, &settings, card, false).await?;
+        let origin = self.peer().origin.clone();
+        let near = |choice: &Choice| {
+            let route = Route::new(choice.clone(), found.secure, &found.card);
+            Peer::new(&self.0.http, &settings, route, false).is_ok_and(|peer| peer.origin == origin)
+        };
+        let choices: Vec<_> = found.choices.iter().filter(|choice| near(choice)).cloned().collect();
+        if !choices.is_empty() {
+            (settings, found.choices) = (self.settings().clone(), choices);
+        }
+        Self::found(settings, found, Some((base.to_owned(), cards)))
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -547,6 +581,10 @@ impl Call {
         extensions.dedup();
         for (name, value) in headers::client_headers(route.version, &extensions) {
             add(name, &value)?;
+            // Peers of that time may know either name.
+            if name == headers::OLD_EXTENSIONS && route.version == Version::V0_3 {
+                add(headers::EXTENSIONS, &value)?;
+            }
         }
         if let Some(key) = &caller.idempotency_key {
             add("idempotency-key", key)?;
@@ -562,6 +600,12 @@ impl Call {
             if !trace.state.is_empty() {
                 add("tracestate", &trace.state)?;
             }
+        }
+        if let Some(grant) = &caller.grant {
+            let mut value =
+                HeaderValue::from_str(grant.expose()).map_err(|_| Error::invalid_param(Grant::HEADER, "holds what no header can"))?;
+            value.set_sensitive(true);
+            map.insert(HeaderName::from_static(Grant::HEADER), value);
         }
         Ok(map)
     }

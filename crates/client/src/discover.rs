@@ -26,7 +26,7 @@ use crate::{
     trouble::{Trouble, TroubleKind},
 };
 
-const AGENT_CARD: &str = "/.well-known/agent-card.json";
+pub(crate) const AGENT_CARD: &str = "/.well-known/agent-card.json";
 const AGENT_JSON: &str = "/.well-known/agent.json";
 /// Bytes of a card.
 const CARD_BYTES: usize = 4 * 1_024 * 1_024;

@@ -44,6 +44,8 @@
 //! - **Streams.** A cut stream goes on by itself, at the event after the last one. With agents that number
 //!   their events, each is seen once and in order. With others, what happened during the cut is found out
 //!   from the task, and several steps may come as one. A stream that cannot go on ends with an error.
+//! - **Handovers.** A task that an agent hands over to another one is followed there, as far as
+//!   [`Builder::follow_handoffs`] allows, and with the credentials for that origin only.
 //! - **Signatures.** A card's signatures are checked, and of a signed card only what is covered is used
 //!   ([`Builder::signed_cards`]).
 //! - **Tokens.** Got from the issuer that the card names, kept and renewed ([`oauth`]).
@@ -55,13 +57,16 @@ mod clock;
 mod credentials;
 mod discover;
 mod failure;
+mod follow;
 mod grpc;
 mod guard;
 mod http;
 mod jsonrpc;
+mod keyring;
 pub mod oauth;
 mod observer;
 mod operations;
+mod peers;
 mod reply;
 mod rest;
 mod retry;
@@ -82,7 +87,10 @@ pub use builder::Builder;
 pub use client::Client;
 pub use credentials::{Asked, Credential, CredentialKind, Credentials, Secrets};
 pub use discover::CardText;
+pub use follow::{Follow, Handoff, Head, Journey};
+pub use keyring::Keyring;
 pub use observer::{Chosen, Notice, Observer, Placement, Wire, WireEvent, WireRequest, WireResponse};
+pub use peers::Peers;
 pub use reply::{Events, Reply, Update};
 pub use trouble::{Trouble, TroubleKind};
 pub use trust::SignedCards;

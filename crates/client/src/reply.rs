@@ -3,19 +3,27 @@
 use std::{
     fmt,
     pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
+    time::Instant,
 };
 
 use chancery_core::{
     Caller, CancelTask, Event, EventStream, GetTask, ListTasks, Message, Operations, Part, Result, SendMessage, SendReply, Seq,
-    SharedEvent, Subscribe, Task, TaskId, TaskPage, TaskState,
+    SharedEvent, Subscribe, Task, TaskId, TaskPage, TaskState, Transfer,
 };
 use futures_core::Stream;
 
-use crate::client::Client;
+use crate::{
+    client::Client,
+    follow::{Handoff, Head, Journey, transfer_of},
+    unfold::unfold,
+    watch::Watch,
+};
 
 impl Client {
-    /// Sends a message, and waits until the agent has done what it says or wants something.
+    /// Sends a message, and waits until the agent has done what it says or wants something. If the agent hands the task
+    /// over to another one, it is [followed](crate::Follow).
     ///
     /// ```no_run
     /// # async fn run(agent: chancery_client::Client) -> chancery_core::Result<()> {
@@ -27,10 +35,11 @@ impl Client {
     /// # Errors
     /// Whatever the agent gives, or that it cannot be reached.
     pub async fn send(&self, message: impl Into<Message>) -> Result<Reply> {
-        self.send_message(&Caller::anonymous(), SendMessage::new(message)).await.map(Reply)
+        self.send_and_follow(self.traveler(), SendMessage::new(message)).await
     }
 
-    /// Sends a message, and watches what happens.
+    /// Sends a message, and watches what happens. If the agent hands the task over to another one, it is
+    /// [followed](crate::Follow).
     ///
     /// ```no_run
     /// # async fn run(agent: chancery_client::Client) -> chancery_core::Result<()> {
@@ -44,7 +53,9 @@ impl Client {
     /// # Errors
     /// As [`send`](Self::send).
     pub async fn stream(&self, message: impl Into<Message>) -> Result<Events> {
-        self.stream_message(&Caller::anonymous(), SendMessage::new(message)).await.map(Events)
+        let caller = self.traveler();
+        let events = self.stream_message(&caller, SendMessage::new(message)).await?;
+        Ok(Events::new(self.clone(), caller, events, true))
     }
 
     /// Reads a task.
@@ -52,7 +63,7 @@ impl Client {
     /// # Errors
     /// As [`send`](Self::send).
     pub async fn task(&self, id: impl Into<TaskId>) -> Result<Task> {
-        self.get_task(&Caller::anonymous(), GetTask::new(id)).await
+        self.get_task(&self.traveler(), GetTask::new(id)).await
     }
 
     /// Cancels a task.
@@ -60,7 +71,7 @@ impl Client {
     /// # Errors
     /// As [`send`](Self::send).
     pub async fn cancel(&self, id: impl Into<TaskId>) -> Result<Task> {
-        self.cancel_task(&Caller::anonymous(), CancelTask::new(id)).await
+        self.cancel_task(&self.traveler(), CancelTask::new(id)).await
     }
 
     /// Watches a task that is under way: first the task as it stands, then what happens to it.
@@ -68,7 +79,9 @@ impl Client {
     /// # Errors
     /// As [`send`](Self::send).
     pub async fn watch(&self, id: impl Into<TaskId>) -> Result<Events> {
-        self.subscribe(&Caller::anonymous(), Subscribe::new(id)).await.map(Events)
+        let caller = self.traveler();
+        let events = self.subscribe(&caller, Subscribe::new(id)).await?;
+        Ok(Events::new(self.clone(), caller, events, false))
     }
 
     /// Lists the newest tasks; [`Operations::list_tasks`] knows filters and further pages.
@@ -76,19 +89,56 @@ impl Client {
     /// # Errors
     /// As [`send`](Self::send).
     pub async fn list(&self) -> Result<TaskPage> {
-        self.list_tasks(&Caller::anonymous(), ListTasks::default()).await
+        self.list_tasks(&self.traveler(), ListTasks::default()).await
     }
 }
 
 /// What an agent answered to a message.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Reply(SendReply);
+#[derive(Debug, Clone)]
+pub struct Reply {
+    answer: SendReply,
+    head: Option<Head>,
+    handoff: Option<Handoff>,
+}
 
 impl Reply {
+    /// The answer in the end: that of the last agent, if the task was handed over and followed.
+    pub(crate) async fn followed(client: &Client, caller: Caller, answer: SendReply) -> Result<Self> {
+        let SendReply::Task(mut task) = answer else { return Ok(Self { answer, head: None, handoff: None }) };
+        let mut journey = Journey::new(client, caller, task.id.clone());
+        let mut handoff = None;
+        while let Some(transfer) = Transfer::of(&task.metadata)? {
+            let step = journey.handoff(&transfer).await;
+            let followed = step.followed;
+            handoff = Some(step);
+            if !followed {
+                break;
+            }
+            *task = journey.follow(&transfer).await?;
+            if !task.state().is_terminal() && !task.state().is_interrupted() {
+                *task = wait(journey.head(), *task).await?;
+            }
+        }
+        Ok(Self { answer: SendReply::Task(task), head: Some(journey.head().clone()), handoff })
+    }
+
+    /// Who has the task now; `None` for an answer that needed none.
+    #[must_use]
+    pub fn head(&self) -> Option<&Head> {
+        self.head.as_ref()
+    }
+
+    /// The last handover of the task, if it was handed over. One that was not followed leaves the answer to be that of
+    /// the agent that did it: its task is no finished work.
+    #[must_use]
+    pub fn handoff(&self) -> Option<&Handoff> {
+        self.handoff.as_ref()
+    }
+
     /// The answer in words: of the message, or of the task's results, or else of its status.
     #[must_use]
     pub fn text(&self) -> String {
-        match &self.0 {
+        match &self.answer {
             SendReply::Message(message) => message.text(),
             SendReply::Task(task) => {
                 let results: Vec<_> =
@@ -102,7 +152,7 @@ impl Reply {
     /// The task, if one was made or continued.
     #[must_use]
     pub fn task(&self) -> Option<&Task> {
-        self.0.task()
+        self.answer.task()
     }
 
     /// The state of the task; completed for an answer that needed none.
@@ -114,7 +164,7 @@ impl Reply {
     /// The answer itself.
     #[must_use]
     pub fn into_inner(self) -> SendReply {
-        self.0
+        self.answer
     }
 }
 
@@ -129,16 +179,116 @@ fn text_of(parts: &[Part]) -> String {
     parts.iter().filter_map(Part::as_text).collect()
 }
 
-/// What happens to a task, as it happens. Takes itself up again when its connection is cut.
-pub struct Events(EventStream);
+/// Waits until a task that was handed over is done or wants something. Each agent on the way may take as long as any call.
+async fn wait(head: &Head, task: Task) -> Result<Task> {
+    let client = head.client();
+    let caller = head.caller().clone().deadline(Instant::now() + client.settings().timeout);
+    let id = task.id.clone();
+    let mut events = Watch::take_up(client.clone(), &caller, task, true).await?;
+    while let Some(event) = std::future::poll_fn(|cx| events.as_mut().poll_next(cx)).await {
+        event?;
+    }
+    client.get_task(&caller, GetTask::new(id)).await
+}
+
+/// What happens to a task, as it happens. Takes itself up again when its connection is cut, and goes on with the agent
+/// that the task is handed over to, as far as [`Follow`](crate::Follow) allows.
+pub struct Events {
+    updates: Pin<Box<dyn Stream<Item = Result<Update>> + Send>>,
+    head: Arc<Mutex<Option<Head>>>,
+}
+
+/// A stream, whoever it comes from.
+struct Followed {
+    client: Client,
+    caller: Caller,
+    /// Whether the stream of a task that waits for its client ends: whoever has sent a message has heard everything.
+    sent: bool,
+    events: Option<EventStream>,
+    /// Known as soon as a task is.
+    journey: Option<Journey>,
+    /// Where it goes on.
+    next: Option<Transfer>,
+    agent: Arc<str>,
+    head: Arc<Mutex<Option<Head>>>,
+}
+
+impl Followed {
+    async fn next(&mut self) -> Option<Result<Update>> {
+        let item = match self.go_on().await {
+            Ok(()) => {
+                let events = self.events.as_mut()?;
+                match std::future::poll_fn(|cx| events.as_mut().poll_next(cx)).await? {
+                    Ok((seq, event)) => self.update(seq, event).await,
+                    Err(error) => Err(error),
+                }
+            }
+            Err(error) => Err(error),
+        };
+        if item.is_err() {
+            self.events = None;
+        }
+        Some(item)
+    }
+
+    /// Turns to the agent that the task was handed over to, if it was.
+    async fn go_on(&mut self) -> Result<()> {
+        let (Some(transfer), Some(journey)) = (self.next.take(), &mut self.journey) else { return Ok(()) };
+        let task = journey.follow(&transfer).await?;
+        let head = journey.head().clone();
+        self.agent = head.agent().into();
+        self.events = Some(Watch::take_up(head.client().clone(), head.caller(), task, self.sent).await?);
+        self.note(head);
+        Ok(())
+    }
+
+    async fn update(&mut self, seq: Seq, event: SharedEvent) -> Result<Update> {
+        if let (None, Some(task)) = (&self.journey, event.task_id().filter(|task| !task.is_empty())) {
+            let journey = Journey::new(&self.client, self.caller.clone(), task.clone());
+            self.note(journey.head().clone());
+            self.journey = Some(journey);
+        }
+        let transfer = transfer_of(&event)?;
+        let hop = self.journey.as_ref().map_or(0, |journey| journey.head().hop());
+        let mut update = Update { seq, event, agent: self.agent.clone(), hop, handoff: None };
+        if let (Some(transfer), Some(journey)) = (transfer, &self.journey) {
+            let handoff = journey.handoff(&transfer).await;
+            self.next = handoff.followed.then_some(transfer);
+            update.handoff = Some(handoff);
+        }
+        Ok(update)
+    }
+
+    fn note(&self, head: Head) {
+        // Nothing in here panics half-way.
+        *self.head.lock().unwrap_or_else(PoisonError::into_inner) = Some(head);
+    }
+}
 
 impl Events {
+    pub(crate) fn new(client: Client, caller: Caller, events: EventStream, sent: bool) -> Self {
+        let (head, agent) = (Arc::default(), client.base().into());
+        let followed = Followed { client, caller, sent, events: Some(events), journey: None, next: None, agent, head: Arc::clone(&head) };
+        let updates = unfold(followed, |mut followed| async move {
+            let item = followed.next().await;
+            (item, followed)
+        });
+        Self { updates, head }
+    }
+
     /// The next event; `None` when the task is over or waits for the client.
     ///
     /// # Errors
-    /// Whatever the agent gives, or that the stream was cut and could not be taken up again in time.
+    /// Whatever the agent gives, or that the stream was cut and could not be taken up again in time, or that a task that
+    /// was handed over could not be followed: then [`head`](Self::head) is still the agent before.
     pub async fn try_next(&mut self) -> Result<Option<Update>> {
         std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await.transpose()
+    }
+
+    /// Who has the task now; `None` before the first event of a task.
+    #[must_use]
+    pub fn head(&self) -> Option<Head> {
+        self.head.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -146,13 +296,13 @@ impl Stream for Events {
     type Item = Result<Update>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.as_mut().poll_next(cx).map(|item| item.map(|item| item.map(|(seq, event)| Update { seq, event })))
+        self.updates.as_mut().poll_next(cx)
     }
 }
 
 impl fmt::Debug for Events {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Events").finish_non_exhaustive()
+        f.debug_struct("Events").field("head", &self.head()).finish_non_exhaustive()
     }
 }
 
@@ -160,10 +310,17 @@ impl fmt::Debug for Events {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Update {
-    /// The place in the task's log if the agent tells it, else in this stream.
+    /// The place in the task's log if the agent tells it, else in its part of this stream.
     pub seq: Seq,
     /// The event.
     pub event: SharedEvent,
+    /// The base URL of the agent that it comes from.
+    pub agent: Arc<str>,
+    /// How often the task was handed over before this event.
+    pub hop: u32,
+    /// The handover that this event tells of. The task of this agent ends with it, but it is no finished work; what
+    /// comes next is from the other agent, if the handover is followed.
+    pub handoff: Option<Handoff>,
 }
 
 impl Update {
@@ -176,6 +333,9 @@ impl Update {
 
 impl fmt::Display for Update {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(handoff) = &self.handoff {
+            return handoff.fmt(f);
+        }
         let state = |state: TaskState| state.as_str().trim_start_matches("TASK_STATE_").to_ascii_lowercase().replace('_', "-");
         match &*self.event {
             Event::Task(task) => write!(f, "task {}: {}", task.id, state(task.state())),

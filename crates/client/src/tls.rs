@@ -39,6 +39,11 @@ impl Tls {
         Ok(())
     }
 
+    /// Shows nothing to anybody.
+    pub(crate) fn hide(&mut self) {
+        self.identity = None;
+    }
+
     pub(crate) fn has_identity(&self) -> bool {
         self.identity.is_some()
     }

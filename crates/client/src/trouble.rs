@@ -32,6 +32,13 @@ pub enum TroubleKind {
     Status,
     /// The client was told to send nothing.
     DryRun,
+    /// The agent that a task was handed over to wants credentials that are not there, or other ones. The error's
+    /// metadata names it under `target`.
+    AuthRequired,
+    /// A task was handed over to where it had been before.
+    HandoffLoop,
+    /// A task was handed over more often than it may be followed.
+    HandoffLimit,
 }
 
 /// Why an [`Error`] came about without the agent saying so in the protocol's words.
@@ -135,6 +142,9 @@ impl fmt::Display for Trouble {
             TroubleKind::Refused => "the agent refused the caller",
             TroubleKind::Status => "the agent answered with a status",
             TroubleKind::DryRun => "nothing was sent",
+            TroubleKind::AuthRequired => "the next agent wants credentials",
+            TroubleKind::HandoffLoop => "the task was handed over in a circle",
+            TroubleKind::HandoffLimit => "the task was handed over too often",
         })?;
         self.status.map_or(Ok(()), |status| write!(f, " ({status})"))
     }

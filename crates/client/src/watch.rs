@@ -48,6 +48,8 @@ pub(crate) struct Watch {
     /// The number of the last event that was shown.
     last: Seq,
     seen: Seen,
+    /// Whether whoever watches has sent a message, and has heard everything when the agent waits for the next one.
+    sent: bool,
     end: End,
     /// Reconnections since the last news.
     fruitless: u32,
@@ -100,25 +102,58 @@ impl Watch {
             Request::Subscribe(subscribe) => Some(subscribe.id.clone()),
             _ => None,
         };
-        let watch = Self {
+        let sent = matches!(call.request, Request::StreamMessage(_));
+        let stage = Stage::Live(source, Joint::Smooth);
+        Ok(Self::new(client, call, peer, stage, task, sent).into_stream())
+    }
+
+    /// Goes on with a task that was just read: first the task, then what happens to it, by its stream or by reading it again.
+    pub(crate) async fn take_up(client: Client, caller: &Caller, task: Task, sent: bool) -> Result<EventStream> {
+        let id = task.id.clone();
+        let call = client.call(caller, Request::Subscribe(Subscribe::new(id.clone())));
+        let mut watch = Self::new(client.clone(), call, client.peer(), Stage::Over, Some(id), sent);
+        watch.show(Seq::START.next(), task.into());
+        if watch.has_heard_everything() {
+            return Ok(watch.into_stream());
+        }
+        if !watch.can_subscribe() {
+            watch.turn_to_polling(false, || "this version shows only what happens from now on".to_owned());
+            return Ok(watch.into_stream());
+        }
+        match client.perform(&watch.call).await {
+            Ok((peer, Answered::Source(source))) => (watch.peer, watch.stage) = (peer, Stage::Live(source, Joint::Snapshot)),
+            Ok(_) => return Err(Error::internal("a stream was asked for")),
+            Err(error) if cannot_subscribe(&error) => watch.turn_to_polling(false, || chain(&error)),
+            Err(error) if failure::is_transient(&error) => watch.turn_to_polling(true, || chain(&error)),
+            Err(error) => return Err(error),
+        }
+        Ok(watch.into_stream())
+    }
+
+    fn new(client: Client, call: Call, peer: Arc<Peer>, stage: Stage, task: Option<TaskId>, sent: bool) -> Self {
+        Self {
             client,
             call,
             peer,
-            stage: Stage::Live(source, Joint::Smooth),
+            stage,
             ready: VecDeque::new(),
             task,
             cursor: None,
             last: Seq::START,
             seen: Seen::default(),
+            sent,
             end: End::Open,
             fruitless: 0,
             idle: 0,
             read_at: None,
-        };
-        Ok(unfold(watch, |mut watch| async move {
+        }
+    }
+
+    fn into_stream(self) -> EventStream {
+        unfold(self, |mut watch| async move {
             let item = watch.next().await;
             (item, watch)
-        }))
+        })
     }
 
     async fn next(&mut self) -> Option<Result<(Seq, SharedEvent)>> {
@@ -243,15 +278,17 @@ impl Watch {
     }
 
     fn has_heard_everything(&self) -> bool {
-        let sent = matches!(self.call.request, Request::StreamMessage(_));
-        self.end == End::Over || self.end == End::Waiting && sent
+        self.end == End::Over || self.end == End::Waiting && self.sent
     }
 
     /// Ends the stream when nothing more can come, even if the agent leaves the connection open.
     fn end_if(&mut self, said_last: bool) {
         // v0.1 shows a finished task in pieces, and says which is the last.
         let in_pieces = self.peer.route.version == Version::V0_1;
-        if said_last || self.end == End::Over && !in_pieces && matches!(self.stage, Stage::Live(..)) {
+        // A subscription goes on when the agent waits; whoever has sent a message wants to answer.
+        let subscribed = matches!(self.call.request, Request::Subscribe(_));
+        let over = self.end == End::Over || subscribed && self.has_heard_everything();
+        if said_last || over && !in_pieces && matches!(self.stage, Stage::Live(..)) {
             self.stage = Stage::Over;
         }
     }

@@ -65,11 +65,16 @@ impl Desk {
 
     /// The next message of the client; `None` when the turn is over.
     pub(crate) async fn message(&self) -> Option<Message> {
+        self.message_for(|_| true).await
+    }
+
+    /// The next message of the client that is for somebody; `None` when the turn is over.
+    pub(crate) async fn message_for(&self, is_mine: impl Fn(&Message) -> bool) -> Option<Message> {
         loop {
             let rung = self.bell.notified();
             {
                 let mut papers = self.lock();
-                if let Some(message) = papers.inbox.pop_front() {
+                if let Some(message) = papers.inbox.iter().position(&is_mine).and_then(|at| papers.inbox.remove(at)) {
                     return Some(message);
                 }
                 if papers.over {
@@ -78,6 +83,11 @@ impl Desk {
             }
             rung.await;
         }
+    }
+
+    /// Lets everybody look again who waits for a message.
+    pub(crate) fn ring(&self) {
+        self.bell.notify_waiters();
     }
 
     /// Waits until the turn is over.

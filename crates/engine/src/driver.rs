@@ -32,7 +32,7 @@ use crate::{
     keys::Keyed,
     live::Live,
     pass::{
-        self, Handoff,
+        self, Handoff, calls,
         ride::{Canceling, Ride},
     },
     state::Entry,
@@ -224,6 +224,7 @@ impl Driver {
                 self.resume_handoff();
             }
             Begin::Fail => {
+                self.abandon_calls();
                 let words = Message::agent("The server was restarted while the agent was working; the task was not finished.");
                 self.journal.put_status(TaskState::Failed, Some(words));
             }
@@ -461,7 +462,19 @@ impl Driver {
         self.waiting.push(Waiting { seq: self.journal.seq(), wait, answer });
         match &self.run {
             Some(run) => run.turn.desk().lay(message),
-            None => self.queue.push_back(Opening::new(message, caller, &mut send)),
+            None => {
+                // The answer to what another agent asked goes to the turn that asked it, which is run again.
+                let began = self.journal.live.read(calls::began);
+                let (message, answer) = match began {
+                    Some(began) => (began, Some(message)),
+                    None => (message, None),
+                };
+                self.queue.push_back(Opening::new(message, caller, &mut send));
+                self.next_turn();
+                if let (Some(run), Some(answer)) = (&self.run, answer) {
+                    run.turn.desk().lay(answer);
+                }
+            }
         }
         self.next_turn();
     }
@@ -478,9 +491,31 @@ impl Driver {
             drop(cancels.send(answer));
             return;
         }
+        // Who works for the task hears of it first, and has a while to stop (DE-6).
+        if let Some(closing) = self.run.as_ref().and_then(|run| run.turn.close_calls()) {
+            let (engine, live) = (self.journal.engine.clone(), self.journal.live.clone());
+            self.journal.engine.drivers.spawn(async move {
+                closing.await;
+                // Nobody to ask any more means nobody who waits for the answer.
+                drop(engine.command(&live, Command::Cancel(answer)));
+            });
+            return;
+        }
+        if self.run.is_none() {
+            self.abandon_calls();
+        }
         self.run = None;
         self.journal.put_status(TaskState::Canceled, None);
         self.canceling.push(answer);
+    }
+
+    /// Cancels what other agents do for a turn that nobody goes on with.
+    fn abandon_calls(&self) {
+        let notes = self.journal.live.read(|task| task.notes.clone());
+        let options = &self.journal.engine.setup().options;
+        if let (false, Some(passing)) = (notes.is_empty(), options.passing.as_ref().or(options.reach.as_ref())) {
+            self.journal.engine.drivers.spawn(calls::abandon(passing.clone(), notes));
+        }
     }
 
     // --- Turns ----------------------------------------------------------------------------------
@@ -498,7 +533,8 @@ impl Driver {
     /// Takes up the turn of a process that died: the client's last message once more.
     fn rerun(&mut self) {
         let live = &self.journal.live;
-        let last = live.read(|task| task.history.iter().rev().find(|message| message.role == chancery_core::Role::User).cloned());
+        let last = |task: &Task| task.history.iter().rev().find(|message| message.role == chancery_core::Role::User).cloned();
+        let last = live.read(|task| calls::began(task).or_else(|| last(task)));
         let Some(message) = last else {
             self.journal.put_status(TaskState::Failed, Some(Message::agent("The task has no message to start again from.")));
             return;
@@ -573,6 +609,7 @@ impl Driver {
             engine: engine.clone(),
             desk: Desk::default(),
             text: OnceLock::new(),
+            calls: OnceLock::new(),
         })
     }
 

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use chancery_core::{BoxError, Caller, Card, Error, ErrorKind, Operations, Result, TaskId, Timestamp};
+use chancery_core::{BoxError, Caller, Card, Error, ErrorKind, Operations, Peers, Result, TaskId, Timestamp};
 use foldhash::HashMap;
 use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -95,6 +95,8 @@ pub(crate) struct Options {
     pub(crate) retention: Option<Duration>,
     pub(crate) reopen: bool,
     pub(crate) passing: Option<Arc<Passing>>,
+    /// How work is passed on when nothing was said about it.
+    pub(crate) reach: Option<Arc<Passing>>,
 }
 
 impl Default for Options {
@@ -108,6 +110,7 @@ impl Default for Options {
             retention: Some(Duration::from_secs(30 * 24 * 3_600)),
             reopen: true,
             passing: None,
+            reach: None,
         }
     }
 }
@@ -361,6 +364,14 @@ impl Builder {
     pub fn passing(mut self, passing: Passing) -> Self {
         self.options.passing = Some(Arc::new(passing));
         self.with_cards(|_| {})
+    }
+
+    /// Lets the agent pass work on to agents that are found so, as long as nothing else was said about [that](Self::passing). The card says
+    /// nothing of it. `base_url` is where the agent itself can be reached.
+    #[must_use]
+    pub fn reach(mut self, peers: Arc<dyn Peers>, base_url: impl Into<String>) -> Self {
+        self.options.reach = Some(Arc::new(Passing::new(peers).at(base_url)));
+        self
     }
 
     /// Where the agent can be reached, as long as nothing else was said when it was told how to pass work on.

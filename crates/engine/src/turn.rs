@@ -12,7 +12,7 @@ use crate::{
     desk::Desk,
     engine::Inner,
     journal::Journal,
-    pass::{Passing, perform, record::Record},
+    pass::{Passing, calls::Calls, perform, record::Record},
     state::Entry,
 };
 
@@ -39,6 +39,8 @@ pub(crate) struct Shared {
     pub(crate) desk: Desk,
     /// The text of a message that is not one text.
     pub(crate) text: OnceLock<String>,
+    /// What other agents do for this turn; most turns ask nobody.
+    pub(crate) calls: OnceLock<Box<Calls>>,
 }
 
 /// What an agent says before its turn is done.
@@ -287,6 +289,16 @@ impl Turn {
         self.shared.engine.setup().card.clone()
     }
 
+    /// What other agents do for this turn.
+    pub(crate) fn calls(&self) -> &Calls {
+        self.shared.calls.get_or_init(Box::default)
+    }
+
+    /// Cancels what other agents do for this turn; `None` when there is nothing to wait for.
+    pub(crate) fn close_calls(&self) -> Option<impl Future<Output = ()> + Send + use<>> {
+        self.shared.calls.get().and_then(|calls| calls.close())
+    }
+
     /// Now, as the engine sees it.
     pub(crate) fn now(&self) -> chancery_core::Timestamp {
         self.shared.engine.now()
@@ -302,7 +314,8 @@ impl Turn {
 
     /// How the engine passes work on, if it does.
     pub(crate) fn passing(&self) -> Option<Arc<Passing>> {
-        self.shared.engine.setup().options.passing.clone()
+        let options = &self.shared.engine.setup().options;
+        options.passing.as_ref().or(options.reach.as_ref()).cloned()
     }
 
     pub(crate) async fn emit(&self, emitted: Emitted) -> Result<(), Failure> {

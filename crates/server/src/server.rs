@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use chancery_core::{Binding, Card, Error, Extension, Interface, Operations, Result, ScopeTokens, Version, extension};
+use chancery_core::{Binding, Card, Error, Extension, Interface, Operations, Peers, Result, ScopeTokens, Version, extension};
 use chancery_engine::{
     Agent, Builder, Engine,
     clock::{Clock as _, SystemClock},
@@ -79,6 +79,7 @@ pub struct Server {
     guard: Guard,
     schedule: Option<Schedule>,
     grace: Duration,
+    peers: Option<Arc<dyn Peers>>,
 }
 
 /// An agent and where it is to be, with what is different there from the rest of the server.
@@ -220,6 +221,7 @@ impl Server {
             guard: Guard::new(),
             schedule: None,
             grace: Duration::from_secs(30),
+            peers: peers(),
         }
     }
 
@@ -371,6 +373,13 @@ impl Server {
         self
     }
 
+    /// Who finds the agents that those here pass work on to, unless they say so themselves. With the feature `peers`, a client without
+    /// credentials when nothing is said.
+    pub fn peers(mut self, peers: impl Peers + 'static) -> Self {
+        self.peers = Some(Arc::new(peers));
+        self
+    }
+
     /// How long answers and turns may take to finish when the server stops.
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
@@ -431,6 +440,7 @@ impl Server {
             post,
             certificates,
             seal: RwLock::new(self.signing.map(|signing| Arc::new(Seal::new(signing, &base)))),
+            peers: self.peers,
         };
         let (mut engines, mut hosted) = (Vec::new(), Vec::new());
         for place in self.agents {
@@ -469,6 +479,8 @@ struct Works {
     certificates: bool,
     /// Signs the cards of agents that have nothing of their own for that.
     seal: RwLock<Option<Arc<Seal>>>,
+    /// Who finds other agents.
+    peers: Option<Arc<dyn Peers>>,
 }
 
 impl Works {
@@ -500,7 +512,12 @@ impl Works {
         };
         let (card, operations, engine): (Card, Arc<dyn Operations>, _) = match place.what {
             What::Agent(builder, wrap) => {
-                let builder = builder.with_cards(describe).name(key.clone()).base_url(format!("{}{path}", self.base)).tokens(Grants);
+                let here = format!("{}{path}", self.base);
+                let builder = builder.with_cards(describe).name(key.clone()).base_url(here.clone()).tokens(Grants);
+                let builder = match &self.peers {
+                    Some(peers) => builder.reach(peers.clone(), here),
+                    None => builder,
+                };
                 let card = builder.card().clone();
                 let engine = match running {
                     Some(engine) => {
@@ -743,6 +760,18 @@ fn tidy(path: &str) -> String {
 /// The name of the host in a URL.
 fn name_of(base: &str) -> String {
     url::Url::parse(base).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_else(|| "localhost".to_owned())
+}
+
+/// Whoever finds other agents when nothing is said.
+#[cfg(feature = "peers")]
+fn peers() -> Option<Arc<dyn Peers>> {
+    Some(Arc::new(chancery_client::Client::builder().peers()))
+}
+
+/// Whoever finds other agents when nothing is said.
+#[cfg(not(feature = "peers"))]
+fn peers() -> Option<Arc<dyn Peers>> {
+    None
 }
 
 /// The URL of an address that nobody gave a better name.

@@ -107,4 +107,32 @@ async fn every_example_does_what_it_says() {
             break;
         }
     }
+    drop(_job);
+    three_agents_pass_work_on().await;
+}
+
+/// Work goes to the ledger and back, over to billing, and no further than it may.
+async fn three_agents_pass_work_on() {
+    let _agents = Example::start("passing_on").await;
+    for port in [7421, 7422] {
+        let begun = Instant::now();
+        while tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "nobody listens on {port}");
+            tokio::task::yield_now().await;
+        }
+    }
+    let balance = send("", say("balance")).await;
+    assert_eq!(balance["task"]["status"]["message"]["parts"][0]["text"], "You have 31 crowns.", "{balance}");
+    let refused = send("", say("close account 31")).await;
+    let words = refused["message"]["parts"][0]["text"].as_str().unwrap_or_default();
+    assert!(words.starts_with("That is not mine to do: work is not passed on"), "{refused}");
+
+    // A client that follows sees who has the task, and one that knows nothing of handoffs sees it done.
+    let follow = chancery::Follow::same_origin().host("127.0.0.1");
+    let agent = chancery::Client::builder().follow_handoffs(follow).connect("http://127.0.0.1:7420").await.unwrap();
+    let reply = agent.send("refund 17").await.unwrap();
+    assert_eq!(reply.text(), "Paid back, as http://127.0.0.1:7420 wished.");
+    assert_eq!(reply.head().map(chancery::client::Head::agent), Some("http://127.0.0.1:7422"));
+    let unaware = send("", say("refund 18")).await;
+    assert_eq!(unaware["task"]["artifacts"][0]["parts"][0]["text"], "Paid back, as http://127.0.0.1:7420 wished.", "{unaware}");
 }

@@ -1,12 +1,12 @@
 //! `a2a send`.
 
-use chancery_core::SendMessage;
+use chancery_core::{SendMessage, SendReply};
 
 use crate::{
     args::Send,
     connect::{self, Agent, Capability},
     context::Context,
-    message,
+    follow, message,
     print::{
         Text,
         live::{Blank, Live, Screen},
@@ -18,11 +18,9 @@ use crate::{
 };
 
 pub(crate) async fn run(context: &Context, args: &Send) -> Result<(), Trouble> {
-    if args.follow_transfer {
-        return Err(Trouble::not_built("--follow-transfer"));
-    }
     let request = message::request(context, args)?;
     let builder = connect::builder(context)?.retries(args.retry.max(1)).idempotent(args.retry > 0);
+    let builder = builder.follow_handoffs(follow::policy(args.follow_transfer));
     let agent = connect::connected(context, builder).await?;
     if args.push_url.is_some() {
         agent.require(Capability::PushNotifications)?;
@@ -42,11 +40,16 @@ pub(crate) async fn run(context: &Context, args: &Send) -> Result<(), Trouble> {
             return Err(repeatable(wait.halted(halt), id.as_str(), wait.known.task.is_some()));
         }
     };
+    let moved = match &reply {
+        SendReply::Task(task) if mode != Mode::Detached => follow::follow(context, &agent, (**task).clone(), mode, screen).await?,
+        _ => None,
+    };
+    let (context, reply) = moved.as_ref().map_or((context, &reply), |moved| (&moved.context, &moved.reply));
     if mode == Mode::Stream {
-        return report::end(context, &reply);
+        return report::end(context, reply);
     }
     let detail = Detail { history: args.history.is_some(), updated: false, verbose: context.settings.verbose };
-    report::reply(context, &reply, detail)
+    report::reply(context, reply, detail)
 }
 
 /// Says under which id a message that may not have arrived can be sent again.

@@ -4,6 +4,7 @@
 //! Outcome::transfer ---> perform.rs   checks, PREPARED, sends, CREATED and COMMITTED; again after a crash
 //!                           |
 //!                           `-------> relay.rs    what happens to the task there becomes events of the task here
+//! Turn::delegate ------> delegate.rs  asks another agent, shows here how it goes, and gives the result; calls.rs is who is asked
 //! a message with a TransferContext -> receive.rs  the same handoff makes one task; loops are refused
 //! reads of a task that was handed over -> view.rs what aware and unaware callers see of it
 //! ```
@@ -11,6 +12,9 @@
 //! What must survive a crash is noted beside the events of the task ([`Notes`](chancery_core::Notes)), in the same commits. The lease
 //! of the task is the lease of the handoff, and [`recover`](crate::recover) takes both over.
 
+pub(crate) mod calls;
+mod delegate;
+mod delegated;
 mod handoff;
 #[cfg(feature = "scope")]
 mod lattice;
@@ -29,6 +33,8 @@ use chancery_core::{
 };
 use serde_json::json;
 
+pub use delegate::{Delegating, Delegation};
+pub use delegated::{Delegated, DelegationError};
 pub use handoff::Handoff;
 #[cfg(feature = "scope")]
 pub use lattice::{Guarded, Lattice};

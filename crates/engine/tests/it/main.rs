@@ -13,6 +13,7 @@ mod at_hand;
 mod counting;
 #[cfg(feature = "sqlite")]
 mod crash;
+mod delegate;
 mod fanout;
 #[cfg(feature = "sqlite")]
 mod folder;

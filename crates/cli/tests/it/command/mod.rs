@@ -11,6 +11,7 @@ mod coverage;
 mod doctor;
 mod errors;
 mod graph;
+mod handoff;
 mod help;
 mod output;
 mod push_listen;
