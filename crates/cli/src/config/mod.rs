@@ -157,7 +157,20 @@ pub(crate) struct Log {
 
 const SECTIONS: Keys = Keys {
     known: &[
-        "server", "store", "push", "guard", "auth", "signing", "tls", "workflows", "lattice", "scope", "limits", "retention", "log", "agent",
+        "server",
+        "store",
+        "push",
+        "guard",
+        "auth",
+        "signing",
+        "tls",
+        "workflows",
+        "lattice",
+        "scope",
+        "limits",
+        "retention",
+        "log",
+        "agent",
     ],
     later: &["bus", "trust"],
 };
