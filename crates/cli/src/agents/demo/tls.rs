@@ -15,6 +15,7 @@ use aws_lc_rs::{
     signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _},
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use chancery_engine::clock::{Clock as _, SystemClock};
 use jiff::Timestamp;
 
 /// How long certificates are good.
@@ -64,7 +65,8 @@ impl Certificates {
 
     fn make(&self) -> Result<()> {
         std::fs::create_dir_all(&self.folder)?;
-        let now = SystemTime::now();
+        let seconds = u64::try_from(SystemClock.now().unix().0)?;
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         let authority = Identity::new("Chancery demo authority")?;
         let own = authority.certificate(&authority, &[BASIC_CA, USAGE_CA].concat(), now)?;
         self.write("ca.pem", "CERTIFICATE", &own, false)?;
