@@ -266,6 +266,17 @@ async function refused(name, call) {
   throw new Error(`no error but ${JSON.stringify(answer)}`);
 }
 
+async function streamed(words) {
+  const states = [];
+  let chunks = "";
+  for await (const event of client.stream([["text", words]])) {
+    if (event.status) states.push(state(event));
+    chunks += text([...(event.artifact ? [event.artifact] : []), ...(event.artifacts ?? [])].flatMap((each) => each.parts));
+  }
+  equal(chunks, "1;2;3;4;5;");
+  equal([["submitted", "working"].includes(states[0]), states.includes("working"), states.at(-1)], [true, true, "completed"]);
+}
+
 // The steps, in the order in which they are done, and the call of the SDK's client
 // without which there is nothing to do.
 const steps = [
@@ -279,19 +290,7 @@ const steps = [
   ],
   ["send", async () => checkDone((done = await client.send([["text", "greet the pilot"]])))],
   ["send at once", async () => (waiting = await wait())],
-  [
-    "stream",
-    async () => {
-      const states = [];
-      let chunks = "";
-      for await (const event of client.stream([["text", "stream 5"]])) {
-        if (event.status) states.push(state(event));
-        chunks += text([...(event.artifact ? [event.artifact] : []), ...(event.artifacts ?? [])].flatMap((each) => each.parts));
-      }
-      equal(chunks, "1;2;3;4;5;");
-      equal([["submitted", "working"].includes(states[0]), states.includes("working"), states.at(-1)], [true, true, "completed"]);
-    },
-  ],
+  ["stream", () => streamed("stream 5")],
   [
     "stream message",
     async () => {
@@ -401,6 +400,22 @@ const steps = [
       equal([states[0], states.at(-1)], ["working", "canceled"]);
     },
   ],
+  // Two agents pass it on before the third does it, of which this client sees nothing.
+  ["handed over", async () => checkDone(await client.send([["text", "pass greet the pilot"]]))],
+  [
+    "handed over, polled",
+    async () => {
+      const begun = await client.send([["text", "pass greet the pilot"]], { atOnce: true });
+      let task = begun;
+      while (["submitted", "working"].includes(state(task))) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        task = await client.get(begun.id);
+      }
+      equal([task.id, task.contextId], [begun.id, begun.contextId]);
+      checkDone(task);
+    },
+  ],
+  ["handed over, streamed", () => streamed("pass stream 5")],
 ];
 
 const report = (name, ok, detail) => answers(`${JSON.stringify({ name, ok, detail })}\n`);

@@ -504,6 +504,9 @@ class Scenario:
         await self.step("send with push", self.send_with_push)
         await self.step("delete push", self.delete_push, DELETE_PUSH)
         await self.step("resubscribe", self.resubscribe, ["subscribe", "resubscribe"])
+        await self.step("handed over", self.handed_over)
+        await self.step("handed over, polled", self.handed_over_polled)
+        await self.step("handed over, streamed", lambda: self.stream("pass stream 5"))
         await self.client.close()
         self.hook.close()
 
@@ -523,6 +526,17 @@ class Scenario:
         equal(state(task), "completed")
         equal([text(artifact["parts"]) for artifact in task["artifacts"]], ["greet the pilot"])
 
+    async def handed_over(self):
+        """Two agents pass it on before the third does it, of which this client sees nothing."""
+        self.check_done(await self.client.send([("text", "pass greet the pilot")]))
+
+    async def handed_over_polled(self):
+        begun = await self.client.send([("text", "pass greet the pilot")], at_once=True)
+        while state(task := await self.client.get(begun["id"])) in ("submitted", "working"):
+            await asyncio.sleep(0.05)
+        equal((task["id"], task["contextId"]), (begun["id"], begun["contextId"]))
+        self.check_done(task)
+
     async def wait(self):
         """A task that waits to be canceled."""
         task = await self.client.send([("text", "wait here")], at_once=True)
@@ -532,9 +546,9 @@ class Scenario:
     async def send_at_once(self):
         self.waiting = await self.wait()
 
-    async def stream(self):
+    async def stream(self, words="stream 5"):
         states, chunks = [], ""
-        async for event in self.client.stream([("text", "stream 5")]):
+        async for event in self.client.stream([("text", words)]):
             if "status" in event:
                 states.append(state(event))
             chunks += text(event["artifact"]["parts"]) if "artifact" in event else ""

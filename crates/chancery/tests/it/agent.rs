@@ -1,7 +1,12 @@
 //! The agent of all scenarios. Its first word says what it does.
 
-use chancery::{Artifact, Card, Failure, Outcome, Part, Turn};
+use std::sync::OnceLock;
+
+use chancery::{Artifact, Card, Failure, Handoff, Outcome, Part, Turn};
 use serde_json::json;
+
+/// Where two other agents of this kind are, to whom tasks can be handed over.
+pub(crate) static OTHERS: OnceLock<[String; 2]> = OnceLock::new();
 
 /// The agent's card.
 pub(crate) fn card() -> Card {
@@ -36,6 +41,9 @@ pub(crate) async fn clerk(turn: Turn) -> Result<Outcome, Failure> {
         "fail" => Err(Failure::new("The crane is broken.")),
         "reject" => Ok(Outcome::reject("Not on Sundays.")),
         "login" => Ok(Outcome::require_auth("Show your papers.")),
+        // Hands the rest over, twice.
+        "pass" => Ok(Outcome::transfer(Handoff::to(other(0)?).part(format!("again {rest}")))),
+        "again" => Ok(Outcome::transfer(Handoff::to(other(1)?).part(rest))),
         // Text, data and a file.
         "parts" => {
             let mut artifact = Artifact::new("text").named("mixed");
@@ -51,4 +59,8 @@ pub(crate) async fn clerk(turn: Turn) -> Result<Outcome, Failure> {
         }
         _ => Ok(Outcome::artifact(Artifact::new(turn.text()).named("echo"))),
     }
+}
+
+fn other(place: usize) -> Result<String, Failure> {
+    OTHERS.get().map(|others| others[place].clone()).ok_or_else(|| Failure::new("There is nobody else."))
 }

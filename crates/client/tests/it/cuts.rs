@@ -90,7 +90,9 @@ async fn a_server_that_is_gone_is_one_error_in_time() {
             }
         };
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{way:?}: {error:?}");
-        assert_eq!(Trouble::of(&error).map(Trouble::kind), Some(TroubleKind::Unreachable), "{way:?}: {error:?}");
+        // The patience may end while the last attempt is under way.
+        let kind = Trouble::of(&error).map(Trouble::kind);
+        assert!(matches!(kind, Some(TroubleKind::Unreachable | TroubleKind::Timeout)), "{way:?}: {error:?}");
         assert!(since.elapsed() < Duration::from_secs(10), "{way:?}");
         assert!(next(&mut stream).await.is_none(), "{way:?}");
         assert_eq!(agent.send("hello").await.unwrap_err().kind(), ErrorKind::Unavailable, "{way:?}");
