@@ -65,9 +65,11 @@ fn no_object_may_be_an_array() {
                 if let Ok(request) = dialect.encode_request(&make.request(operation)) {
                     count += check(dialect, &format!("{operation}"), &request, |json| dialect.decode_request(operation, json).map(drop));
                 }
-                // Nobody looks into the answer to a deletion.
-                let reply = dialect.encode_reply(&make.reply(operation)).ok().filter(|_| operation != Operation::DeletePushConfig);
-                if let Some(reply) = reply {
+                let reply = dialect.encode_reply(&make.reply(operation)).ok();
+                // Nobody looks into the answer to a deletion, and cards of the compact dialect are read in many forms.
+                let free =
+                    operation == Operation::DeletePushConfig || (dialect == Dialect::Compact && operation == Operation::GetExtendedCard);
+                if let Some(reply) = reply.filter(|_| !free) {
                     count += check(dialect, &format!("{operation} reply"), &reply, |json| dialect.decode_reply(operation, json).map(drop));
                 }
             }
