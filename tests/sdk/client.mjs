@@ -401,9 +401,9 @@ const steps = [
     },
   ],
   // Two agents pass it on before the third does it, of which this client sees nothing.
-  ["handed over", async () => checkDone(await client.send([["text", "pass greet the pilot"]]))],
+  ["handover", async () => checkDone(await client.send([["text", "pass greet the pilot"]]))],
   [
-    "handed over, polled",
+    "handover polled",
     async () => {
       const begun = await client.send([["text", "pass greet the pilot"]], { atOnce: true });
       let task = begun;
@@ -415,7 +415,7 @@ const steps = [
       checkDone(task);
     },
   ],
-  ["handed over, streamed", () => streamed("pass stream 5")],
+  ["handover stream", () => streamed("pass stream 5")],
 ];
 
 const report = (name, ok, detail) => answers(`${JSON.stringify({ name, ok, detail })}\n`);

@@ -504,9 +504,9 @@ class Scenario:
         await self.step("send with push", self.send_with_push)
         await self.step("delete push", self.delete_push, DELETE_PUSH)
         await self.step("resubscribe", self.resubscribe, ["subscribe", "resubscribe"])
-        await self.step("handed over", self.handed_over)
-        await self.step("handed over, polled", self.handed_over_polled)
-        await self.step("handed over, streamed", lambda: self.stream("pass stream 5"))
+        await self.step("handover", self.handed_over)
+        await self.step("handover polled", self.handed_over_polled)
+        await self.step("handover stream", lambda: self.stream("pass stream 5"))
         await self.client.close()
         self.hook.close()
 

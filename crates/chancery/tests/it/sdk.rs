@@ -60,9 +60,9 @@ const STEPS: [&str; 23] = [
     "send with push",
     "delete push",
     "resubscribe",
-    "handed over",
-    "handed over, polled",
-    "handed over, streamed",
+    "handover",
+    "handover polled",
+    "handover stream",
 ];
 
 /// The calls that the client of an SDK does not have. The scripts look whether the method is there.
