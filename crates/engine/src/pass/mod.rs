@@ -10,7 +10,7 @@
 //! ```
 //!
 //! What must survive a crash is noted beside the events of the task ([`Notes`](chancery_core::Notes)), in the same commits. The lease
-//! of the task is the lease of the handoff, and [`recover`](crate::recover) takes both over.
+//! of the task is the lease of the handoff, and recovery takes both over.
 
 pub(crate) mod calls;
 mod delegate;
