@@ -276,7 +276,7 @@ async fn generous(to: &str) -> Peer {
     peer
 }
 
-/// HO-63, HO-65: nothing that was meant for the first agent reaches the second; what is for the second does.
+/// HO-63, HO-65, HO-T6: nothing that was meant for the first agent reaches the second; what is for the second does.
 #[tokio::test]
 async fn the_next_agent_sees_only_what_is_meant_for_it() {
     let next = guarded(false).await;

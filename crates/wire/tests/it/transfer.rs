@@ -77,7 +77,7 @@ fn every_vector_is_known() {
     assert_eq!(found, known.map(str::to_owned).into());
 }
 
-/// DIA-002-XFER-001, DIA-002-XFER-002, DIA-002-TASK-001, DIA-002-XFER-008.
+/// DIA-002-XFER-001, DIA-002-XFER-002, DIA-002-TASK-001, DIA-002-XFER-008, HO-T8.
 #[test]
 fn the_native_form_is_a_state_and_a_member_of_its_own() {
     let native = body("transferred-native");
@@ -293,7 +293,7 @@ fn native_states_are_upper_case_without_prefix() {
     }
 }
 
-/// DIA-002-CTX-001, DIA-002-CTX-002, DIA-002-PART-001.
+/// DIA-002-CTX-001, DIA-002-CTX-002, DIA-002-PART-001, HO-T8.
 #[test]
 fn the_context_of_a_message_is_native_or_extension_data() {
     let vector = one("dialect-002/transfer-context-native");
