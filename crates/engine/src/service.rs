@@ -396,6 +396,8 @@ impl Engine {
                 view::demand_here(caller, &live)?;
                 self.same_context(&live, request.create_missing, &mut request.message)?;
                 if let Some(config) = request.configuration.push_config.take() {
+                    // Found by its name at the moment it is made, it may not be stored yet.
+                    stored(&live).await;
                     self.put_config(&scope, push::filled(*config, &live.id)).await?;
                 }
                 let reader = (wait == Wait::Begun).then(|| live.reader());
@@ -558,6 +560,20 @@ async fn awaited(sent: Sent, wait: Wait) -> Sent {
         }
     }
     sent
+}
+
+/// Waits until a task is in the store, or whoever makes it has given up.
+async fn stored(live: &Arc<Live>) {
+    if live.seq() > Seq::START {
+        return;
+    }
+    let reader = live.reader();
+    while live.seq() == Seq::START && live.has_driver() {
+        // As above: a driver that gives up is looked for now and then.
+        if let Ok(Woken::Left) = tokio::time::timeout(DRIVER_LOOK, reader.woken(Seq::START)).await {
+            break;
+        }
+    }
 }
 
 /// Waits for the answer of a driver, which is begun right here: that saves the runtime a task when the
