@@ -88,25 +88,40 @@ impl Engine {
         self.presented(scope, self.look(scope, &live.id).await?, name, history).await
     }
 
-    /// The task for a message whose sender names its tasks. `None` when there shall be a new one: then the
-    /// message has its id.
-    pub(crate) async fn place(&self, scope: &Scope, request: &mut SendMessage) -> Result<Option<Arc<Live>>> {
-        let Some(name) = request.message.task_id.clone() else { return Ok(None) };
+    /// The task for a message whose sender names its tasks, or the new one that it shall be, which nobody else can make any more.
+    pub(crate) async fn place(&self, scope: &Scope, request: &mut SendMessage) -> Result<(Option<Arc<Live>>, Option<Arc<Live>>)> {
+        let Some(name) = request.message.task_id.clone() else { return Ok((None, None)) };
         if let Some(config) = &mut request.configuration.push_config {
             config.record.task_name = Some(name.clone());
         }
-        match self.named(scope, &name, |_| true).await? {
-            Some(live) if live.read(|task| task.status.state.is_terminal()) => {
-                self.follow(scope, &name, &live, request).await?;
-                Ok(None)
-            }
-            Some(live) => Ok(Some(live)),
-            None => {
-                if self.inner.store.taken(&name).await.map_err(unavailable)? || name.as_str().starts_with(PREFIX) {
-                    request.message.task_id = Some(alias(scope, &name));
+        let (context, references) = (request.message.context_id.clone(), request.message.reference_task_ids.len());
+        loop {
+            match self.named(scope, &name, |_| true).await? {
+                Some(live) if live.read(|task| task.status.state.is_terminal()) => self.follow(scope, &name, &live, request).await?,
+                Some(live) => return Ok((Some(live), None)),
+                None => {
+                    if self.inner.store.taken(&name).await.map_err(unavailable)? || name.as_str().starts_with(PREFIX) {
+                        request.message.task_id = Some(alias(scope, &name));
+                    }
                 }
-                Ok(None)
             }
+            let id = request.message.task_id.clone().unwrap_or_else(|| name.clone());
+            let new = Live::new(&self.inner, scope.clone(), id);
+            let mut live = self.inner.keep(new.clone());
+            if live.scope != *scope {
+                // Somebody else gives a task the same name at this very moment.
+                live = self.inner.keep(Live::new(&self.inner, scope.clone(), alias(scope, &live.id)));
+            }
+            // From now on nobody makes a task of this id; somebody may have made one since the look at the store.
+            if live.has_driver() || !self.inner.store.taken(&live.id).await.map_err(unavailable)? {
+                return Ok((None, Some(live)));
+            }
+            if Arc::ptr_eq(&live, &new) {
+                self.inner.drop_live(&live);
+            }
+            request.message.task_id = Some(name.clone());
+            request.message.context_id.clone_from(&context);
+            request.message.reference_task_ids.truncate(references);
         }
     }
 

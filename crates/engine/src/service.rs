@@ -382,8 +382,13 @@ impl Engine {
             None => None,
         };
         let digest = key.as_ref().map(|key| key.record.digest);
+        let mut reserved = None;
         let existing = match &request.message.task_id {
-            Some(_) if request.create_missing => self.place(&scope, &mut request).await?,
+            Some(_) if request.create_missing => {
+                let (existing, new) = self.place(&scope, &mut request).await?;
+                reserved = new;
+                existing
+            }
             Some(id) => Some(self.inner.find(&scope, id).await?),
             None => None,
         };
@@ -410,11 +415,7 @@ impl Engine {
                 self.inner.demand_open()?;
                 let id = request.message.task_id.take().unwrap_or_else(TaskId::generate);
                 request.message.context_id.get_or_insert_with(ContextId::generate);
-                let mut live = self.inner.keep(Live::new(&self.inner, scope.clone(), id));
-                if request.create_missing && live.scope != scope {
-                    // Somebody else gives a task the same name at this very moment.
-                    live = self.inner.keep(Live::new(&self.inner, scope.clone(), names::alias(&scope, &live.id)));
-                }
+                let live = reserved.unwrap_or_else(|| self.inner.keep(Live::new(&self.inner, scope.clone(), id)));
                 let key = key.map(|mut key| {
                     key.record.answer = KeyAnswer::Task(live.id.clone());
                     key
