@@ -569,10 +569,12 @@ async fn stored(live: &Arc<Live>) {
         return;
     }
     let reader = live.reader();
-    while live.seq() == Seq::START && live.has_driver() {
-        // As above: a driver that gives up is looked for now and then.
-        if let Ok(Woken::Left) = tokio::time::timeout(DRIVER_LOOK, reader.woken(Seq::START)).await {
-            break;
+    while live.seq() == Seq::START {
+        match tokio::time::timeout(DRIVER_LOOK, reader.woken(Seq::START)).await {
+            Ok(Woken::Left) => break,
+            // Whoever makes it may be about to begin, but not for so long.
+            Err(_) if !live.has_driver() => break,
+            _ => {}
         }
     }
 }
