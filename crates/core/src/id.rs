@@ -2,6 +2,7 @@
 
 use std::{
     borrow::Borrow,
+    cell::Cell,
     fmt,
     hash::{BuildHasher, Hash, Hasher, RandomState},
     sync::{
@@ -27,21 +28,24 @@ impl Text {
         self.0.as_deref().unwrap_or_default()
     }
 
-    /// A UUIDv7 that is greater than all that this process made before.
+    /// A UUIDv7 that is greater than all that this thread made before.
     ///
-    /// Its random bits are a keyed hash of the rest of it, with a key that the system drew for this process:
-    /// who does not have the key cannot foretell them, and nobody has to ask the system for each id.
+    /// Its random bits are a keyed hash of the rest of it and of the thread, with a key that the system drew for this
+    /// process: who does not have the key cannot foretell them, and nobody has to ask the system, or to wait for another
+    /// thread, for each id.
     fn fresh() -> Self {
-        static NEWEST: AtomicU64 = AtomicU64::new(0);
+        static THREADS: AtomicU64 = AtomicU64::new(0);
+        thread_local! {
+            static THREAD: u64 = THREADS.fetch_add(1, Ordering::Relaxed);
+            static NEWEST: Cell<u64> = const { Cell::new(0) };
+        }
         static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
         let (seconds, nanos) = uuid::Timestamp::now(NoContext).to_unix();
         let now = (seconds * 1_000 + u64::from(nanos) / 1_000_000) << 12;
         // Milliseconds, and twelve bits that count within them; a full count borrows from the next millisecond.
-        let newer = |newest: u64| now.max(newest + 1);
-        let stamp = match NEWEST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |newest| Some(newer(newest))) {
-            Ok(newest) | Err(newest) => newer(newest),
-        };
-        let random = u128::from(KEY.hash_one(stamp)) >> 2;
+        let stamp = now.max(NEWEST.get() + 1);
+        NEWEST.set(stamp);
+        let random = u128::from(KEY.hash_one((stamp, THREAD.with(|number| *number)))) >> 2;
         let (millis, count) = (u128::from(stamp >> 12), u128::from(stamp & 0xfff));
         let uuid = Uuid::from_u128((millis << 80) | (0x7 << 76) | (count << 64) | (0b10 << 62) | random);
         Self::new(&*uuid.hyphenated().encode_lower(&mut Uuid::encode_buffer()))
@@ -205,12 +209,13 @@ mod tests {
     }
 
     #[test]
-    fn ids_of_many_threads_differ_in_time_and_in_chance() {
+    fn ids_of_many_threads_differ_by_chance_and_those_of_one_by_their_time() {
         let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(|| (0..1_000).map(|_| TaskId::generate()).collect::<Vec<_>>())).collect();
-        let ids: Vec<_> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
-        let distinct =
-            |part: std::ops::Range<usize>| ids.iter().map(|id| id.as_str()[part.clone()].to_owned()).collect::<HashSet<_>>().len();
-        assert_eq!((distinct(0..18), distinct(19..36)), (4_000, 4_000));
+        let threads: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+        let time = |id: &TaskId| id.as_str()[..18].to_owned();
+        assert!(threads.iter().all(|ids| ids.is_sorted_by(|one, next| time(one) < time(next))));
+        let chance: HashSet<_> = threads.iter().flatten().map(|id| id.as_str()[19..].to_owned()).collect();
+        assert_eq!(chance.len(), 4_000);
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The engine: agents, a store, and the operations over both.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak, atomic::Ordering},
+    sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
 
+use arc_swap::{ArcSwap, Guard as Borrowed};
 use chancery_core::{BoxError, Caller, Card, Error, ErrorKind, Operations, Peers, Result, TaskId, Timestamp};
-use foldhash::HashMap;
 use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
@@ -18,6 +18,7 @@ use crate::{
     finished::Finished,
     keys::Keys,
     live::Live,
+    lives::Lives,
     pass::{Passing, Tokens},
     push::{self, Outbox, Post, Schedule, Sender},
     store::{self, Due, Scope, Store, memory::Memory},
@@ -124,7 +125,7 @@ pub(crate) struct Setup {
 }
 
 pub(crate) struct Inner {
-    setup: RwLock<Arc<Setup>>,
+    setup: ArcSwap<Setup>,
     pub(crate) name: Arc<str>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -139,7 +140,7 @@ pub(crate) struct Inner {
     post: Option<Arc<Post>>,
     pub(crate) keys: Keys,
     pub(crate) finished: Finished,
-    live: Mutex<HashMap<TaskId, Weak<Live>>>,
+    lives: Lives,
     /// Tasks of ours whose driver had to give up.
     orphans: Mutex<Vec<(Scope, TaskId)>>,
     this: Weak<Inner>,
@@ -179,7 +180,7 @@ impl Engine {
     /// The store, the name, the clock and the sender stay what they were.
     pub fn change(&self, to: Builder) {
         let setup = Setup { card: Arc::new(to.card), extended: to.extended, agent: to.agent, options: to.options };
-        *self.inner.setup.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(setup);
+        self.inner.setup.store(Arc::new(setup));
     }
 
     /// Stops: takes nothing new, gives running turns this long to end, and hands back what is left, so
@@ -243,8 +244,7 @@ impl Engine {
     /// Waits until no task is live.
     async fn idle(&self) {
         loop {
-            // The last holder of a live task needs the map to let go of it, so none is let go of under the lock.
-            let all: Vec<_> = self.inner.lock().values().filter_map(Weak::upgrade).collect();
+            let all = self.inner.lives.all();
             all.iter().for_each(|live| live.set_going());
             if !all.iter().any(|live| live.has_driver()) {
                 return;
@@ -412,12 +412,12 @@ impl Builder {
     #[must_use]
     pub fn start(self) -> Engine {
         let inner = Arc::new_cyclic(|this| Inner {
-            setup: RwLock::new(Arc::new(Setup {
+            setup: ArcSwap::from_pointee(Setup {
                 card: Arc::new(self.card),
                 extended: self.extended,
                 agent: self.agent,
                 options: self.options,
-            })),
+            }),
             name: self.name.into(),
             store: self.store,
             clock: self.clock,
@@ -428,7 +428,7 @@ impl Builder {
             post: self.sender.map(|sender| Post::new(sender, self.schedule)),
             keys: Keys::default(),
             finished: Finished::default(),
-            live: Mutex::default(),
+            lives: Lives::default(),
             orphans: Mutex::new(Vec::new()),
             this: this.clone(),
         });
@@ -444,9 +444,10 @@ impl Builder {
 }
 
 impl Inner {
-    /// The agent, its cards and its policies as they are now.
-    pub(crate) fn setup(&self) -> Arc<Setup> {
-        self.setup.read().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The agent, its cards and its policies as they are now. A look costs nothing that other threads would feel; it is
+    /// not kept for long.
+    pub(crate) fn setup(&self) -> Borrowed<Arc<Setup>> {
+        self.setup.load()
     }
 
     pub(crate) fn operations(&self) -> Arc<dyn Operations> {
@@ -482,41 +483,27 @@ impl Inner {
 
     /// Whose data a caller works with.
     pub(crate) fn scope(&self, caller: &Caller) -> Scope {
-        let scope = Scope::new(self.name.clone(), caller.subject.as_deref().unwrap_or_default());
-        if caller.tenant.is_empty() { scope } else { scope.tenant(caller.tenant.as_str()) }
+        Scope::of(&caller.tenant, &self.name, caller.subject.as_deref().unwrap_or_default())
     }
 
     /// The caller of a task that is taken up again.
     pub(crate) fn caller_of(&self, scope: &Scope) -> Caller {
-        let caller = if scope.owner.is_empty() { Caller::anonymous() } else { Caller::new(&*scope.owner) };
-        caller.tenant(&*scope.tenant)
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, HashMap<TaskId, Weak<Live>>> {
-        // The map holds no invariant that a panic could break.
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+        let caller = if scope.owner().is_empty() { Caller::anonymous() } else { Caller::new(scope.owner()) };
+        caller.tenant(scope.tenant())
     }
 
     /// A task that somebody works on or watches here.
     pub(crate) fn live(&self, scope: &Scope, id: &TaskId) -> Option<Arc<Live>> {
-        let live = self.lock().get(id).and_then(Weak::upgrade);
-        live.filter(|live| live.scope == *scope).inspect(|live| live.set_going())
+        self.lives.get(id).filter(|live| live.scope == *scope).inspect(|live| live.set_going())
     }
 
     pub(crate) fn forget(&self, id: &TaskId) {
-        let mut map = self.lock();
-        if map.get(id).is_some_and(|live| live.strong_count() == 0) {
-            map.remove(id);
-        }
+        self.lives.forget(id);
     }
 
     /// Removes a task that this process lost, so that the next look comes from the store.
     pub(crate) fn drop_live(&self, live: &Arc<Live>) {
-        let mut map = self.lock();
-        if map.get(&live.id).is_some_and(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(live))) {
-            map.remove(&live.id);
-            live.kept.store(false, Ordering::Relaxed);
-        }
+        self.lives.remove(live);
     }
 
     /// Whether a task can still be taken up here.
@@ -526,15 +513,11 @@ impl Inner {
 
     /// Makes a task one of those that are live, unless it is already.
     pub(crate) fn keep(&self, live: Arc<Live>) -> Arc<Live> {
-        let mut map = self.lock();
-        if let Some(existing) = map.get(&live.id).and_then(Weak::upgrade) {
-            // Nothing is dropped or set going under the lock.
-            drop(map);
-            existing.set_going();
-            return existing;
+        let own = Arc::as_ptr(&live);
+        let live = self.lives.keep(live);
+        if !std::ptr::eq(Arc::as_ptr(&live), own) {
+            live.set_going();
         }
-        map.insert(live.id.clone(), Arc::downgrade(&live));
-        live.kept.store(true, Ordering::Relaxed);
         live
     }
 

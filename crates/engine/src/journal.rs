@@ -7,6 +7,7 @@
 use std::{
     collections::BTreeSet,
     future::Future,
+    ops::ControlFlow,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -61,7 +62,7 @@ pub(crate) struct Journal {
 
 /// A commit that is under way.
 struct Writing {
-    store: Pin<Box<dyn Future<Output = store::Result<()>> + Send>>,
+    store: Stage,
     entries: Vec<Entry>,
     /// The v1.0 JSON of each event, if anybody is about to read it.
     texts: Vec<Bytes>,
@@ -69,6 +70,12 @@ struct Writing {
     seq: Seq,
     deliveries: bool,
     held: Option<Held>,
+}
+
+/// How far the store is with a commit.
+enum Stage {
+    Writing(Pin<Box<dyn Future<Output = store::Result<()>> + Send>>),
+    Written(store::Result<()>),
 }
 
 /// Where the task stands after a commit.
@@ -221,7 +228,10 @@ impl Journal {
             }
         }
         let deliveries = !commit.deliveries.is_empty();
-        let store = Box::pin(write(self.engine.clone(), self.live.clone(), commit));
+        let store = match self.engine.store.commit_now(&self.live.scope, commit) {
+            ControlFlow::Break(result) => Stage::Written(result),
+            ControlFlow::Continue(commit) => Stage::Writing(Box::pin(write(self.engine.clone(), self.live.clone(), commit))),
+        };
         self.commit = Some(Box::new(Writing { store, entries, texts, state: self.state, seq: self.seq, deliveries, held }));
     }
 
@@ -241,8 +251,12 @@ impl Journal {
     /// `None` when there is no commit.
     pub(crate) fn poll_commit(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Committed>>> {
         let Some(commit) = &mut self.commit else { return Poll::Ready(None) };
-        let result = std::task::ready!(commit.store.as_mut().poll(cx));
-        let Some(Writing { entries, texts, state, seq, deliveries, held, .. }) = self.commit.take().map(|commit| *commit) else {
+        if let Stage::Writing(writing) = &mut commit.store {
+            commit.store = Stage::Written(std::task::ready!(writing.as_mut().poll(cx)));
+        }
+        let Some(Writing { store: Stage::Written(result), entries, texts, state, seq, deliveries, held }) =
+            self.commit.take().map(|commit| *commit)
+        else {
             return Poll::Ready(None);
         };
         let published = match result {

@@ -10,6 +10,7 @@ mod finished;
 mod journal;
 mod keys;
 mod live;
+mod lives;
 mod log;
 mod names;
 mod pack;

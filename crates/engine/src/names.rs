@@ -47,7 +47,7 @@ fn successor(scope: &Scope, finished: &TaskId) -> TaskId {
 /// The same id for the same words, in every release: it is stored (FNV-1a, 128 bits). Nobody gains by a
 /// collision, for whose a task is, the store asks beside its id.
 fn derived(scope: &Scope, relation: &str, id: &TaskId) -> TaskId {
-    let words = [&*scope.tenant, &*scope.agent, &*scope.owner, relation, id.as_str()];
+    let words = [scope.tenant(), scope.agent(), scope.owner(), relation, id.as_str()];
     // No text holds 0xff.
     let bytes = words.iter().flat_map(|word| word.bytes().chain([0xff]));
     let digest = bytes.fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |digest, byte| {

@@ -92,7 +92,7 @@ struct Opens {
 }
 
 fn grants(engine: &Inner) -> Scope {
-    Scope::new(engine.name.clone(), GRANTS)
+    Scope::new(&engine.name, GRANTS)
 }
 
 /// HO-54: a key to one task, for whoever the agent that handed it over gives it to.
@@ -101,7 +101,7 @@ pub(crate) async fn grant(engine: &Inner, passing: &Passing, scope: &Scope, task
     let Some(token) = tokens.issue() else { return Ok(None) };
     let now = engine.now();
     let until = clock::after(now, life);
-    let opens = Opens { tenant: scope.tenant.to_string(), owner: scope.owner.to_string(), task: task.clone() };
+    let opens = Opens { tenant: scope.tenant().to_owned(), owner: scope.owner().to_owned(), task: task.clone() };
     let answer = KeyAnswer::Message(serde_json::to_vec(&opens).map_err(Error::internal)?.into());
     engine.store.put_key(&grants(engine), KeyRecord::new(tokens.digest(&token), 0, answer, until), now).await.map_err(unavailable)?;
     Ok(Some(Grant::bearer(token, until)))
@@ -118,8 +118,8 @@ pub(crate) async fn scope(engine: &Inner, caller: &Caller, task: &TaskId) -> Res
         KeyAnswer::Message(json) => serde_json::from_slice(&json).ok(),
         KeyAnswer::Task(_) => None,
     });
-    Ok(match opens.filter(|opens| opens.task == *task && *opens.tenant == *own.tenant) {
-        Some(opens) => Scope::new(engine.name.clone(), opens.owner).tenant(opens.tenant),
+    Ok(match opens.filter(|opens| opens.task == *task && opens.tenant == own.tenant()) {
+        Some(opens) => Scope::of(&opens.tenant, &engine.name, &opens.owner),
         None => own,
     })
 }

@@ -4,7 +4,7 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     hash::BuildHasher as _,
-    ops::Bound,
+    ops::{Bound, ControlFlow},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -156,20 +156,20 @@ impl Inner {
         self.tasks.get_mut(id.as_str()).map(|kept| &mut **kept).filter(|kept| *kept.scope == *scope)
     }
 
-    fn commit(&mut self, scope: &Scope, commit: &Commit) -> Result<()> {
+    fn commit(&mut self, scope: &Scope, commit: Commit) -> Result<()> {
         let Self { tasks, held, scopes, keys, deliveries, last_delivery, .. } = self;
         let Commit { head, expected, row, snapshot, lease, deliveries: new_deliveries, configs, key } = commit;
         let (hash, slot) = tasks.entry(head.id.as_str());
         let current = match &slot {
-            Entry::Occupied(kept) if *kept.get().1.scope != *scope => return Err(Error::Conflict(head.id.clone())),
+            Entry::Occupied(kept) if *kept.get().1.scope != *scope => return Err(Error::Conflict(head.id)),
             Entry::Occupied(kept) => kept.get().1.head.seq,
             Entry::Vacant(_) => Seq::START,
         };
-        if current != *expected {
-            return Err(Error::Conflict(head.id.clone()));
+        if current != expected {
+            return Err(Error::Conflict(head.id));
         }
         if let Some(record) = key {
-            put_key(keys, scope, record.clone(), head.updated)?;
+            put_key(keys, scope, record, head.updated)?;
         }
         let index = match scopes.get_mut(scope) {
             Some(index) => index,
@@ -177,20 +177,19 @@ impl Inner {
         };
         match &slot {
             // Most events move a task nowhere.
-            Entry::Occupied(kept) if kept.get().1.head.stands_as(head) => {}
+            Entry::Occupied(kept) if kept.get().1.head.stands_as(&head) => {}
             Entry::Occupied(kept) => {
                 index.remove(&kept.get().1.head);
-                index.insert(head);
+                index.insert(&head);
             }
-            Entry::Vacant(_) => index.insert(head),
+            Entry::Vacant(_) => index.insert(&head),
         }
         for delivery in new_deliveries {
             *last_delivery += 1;
-            let delivery = delivery.clone();
             let waiting = Waiting { scope: scope.clone(), task: head.id.clone(), delivery, attempts: 0, at: Some(head.updated) };
             deliveries.insert(*last_delivery, waiting);
         }
-        let snapshot = snapshot.clone().map(|snapshot| (head.seq, snapshot));
+        let snapshot = snapshot.map(|snapshot| (head.seq, snapshot));
         let was_held = matches!(&slot, Entry::Occupied(kept) if kept.get().1.lease().is_some());
         match (was_held, lease.is_some()) {
             (false, true) => drop(held.insert(head.id.clone())),
@@ -200,14 +199,13 @@ impl Inner {
         let kept = match slot {
             Entry::Occupied(kept) => {
                 let (_, kept) = kept.into_mut();
-                kept.rows.push(row.clone());
-                kept.head = head.clone();
+                kept.rows.push(row);
+                kept.head = head;
                 kept
             }
             // Most tasks are one row.
             Entry::Vacant(slot) => {
-                let (scope, head, rows) = (index.scope.clone(), head.clone(), vec![row.clone()]);
-                let kept = Box::new(Kept { scope, head, rows, beside: None });
+                let kept = Box::new(Kept { scope: index.scope.clone(), head, rows: vec![row], beside: None });
                 &mut slot.insert((hash, kept)).into_mut().1
             }
         };
@@ -216,8 +214,8 @@ impl Inner {
         }
         let mut beside = kept.beside.take().unwrap_or_default();
         beside.snapshot = snapshot.or(beside.snapshot);
-        beside.lease.clone_from(lease);
-        beside.configs.extend(configs.iter().cloned());
+        beside.lease = lease;
+        beside.configs.extend(configs);
         kept.beside = Some(beside).filter(|beside| !beside.is_empty());
         Ok(())
     }
@@ -244,7 +242,7 @@ impl Inner {
     /// The oldest delivery of each task and webhook of an agent, with its time; dead ones do not block.
     fn first_in_line(&self, agent: &str) -> Vec<(Timestamp, u64)> {
         let mut seen = HashSet::new();
-        let own = self.deliveries.iter().filter(|(_, waiting)| *waiting.scope.agent == *agent);
+        let own = self.deliveries.iter().filter(|(_, waiting)| waiting.scope.agent() == agent);
         let living = own.filter_map(|(id, waiting)| Some((waiting.at?, *id, waiting)));
         living.filter(|(_, _, waiting)| seen.insert((&waiting.task, &waiting.delivery.config))).map(|(at, id, _)| (at, id)).collect()
     }
@@ -364,7 +362,11 @@ impl Kept {
 #[async_trait]
 impl Store for Memory {
     async fn commit(&self, scope: &Scope, commit: &Commit) -> Result<()> {
-        self.lock().commit(scope, commit)
+        self.lock().commit(scope, commit.clone())
+    }
+
+    fn commit_now(&self, scope: &Scope, commit: Commit) -> ControlFlow<Result<()>, Commit> {
+        ControlFlow::Break(self.lock().commit(scope, commit))
     }
 
     async fn task(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>> {
@@ -451,7 +453,7 @@ impl Store for Memory {
 
     async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>> {
         let inner = self.lock();
-        let own = inner.held.iter().filter_map(|id| inner.tasks.get(id.as_str())).filter(|kept| *kept.scope.agent == *agent);
+        let own = inner.held.iter().filter_map(|id| inner.tasks.get(id.as_str())).filter(|kept| kept.scope.agent() == agent);
         let gone = own.filter(|kept| kept.lease().is_some_and(|lease| lease.until < now));
         let mut gone: Vec<_> = gone.map(|kept| (Scope::clone(&kept.scope), kept.head.id.clone())).collect();
         gone.sort();
@@ -510,8 +512,8 @@ impl Store for Memory {
 
     async fn purge(&self, agent: &str, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize> {
         let mut inner = self.lock();
-        inner.keys.retain(|(scope, _), record| record.until > now || *scope.agent != *agent);
-        let own = inner.scopes.iter().filter(|(scope, _)| *scope.agent == *agent);
+        inner.keys.retain(|(scope, _), record| record.until > now || scope.agent() != agent);
+        let own = inner.scopes.iter().filter(|(scope, _)| scope.agent() == agent);
         let oldest = own.flat_map(|(_, index)| index.newest.iter().rev().take_while(|position| position.0.0 < before));
         let ended = oldest.filter(|position| inner.tasks.get(position.0.1.as_str()).is_some_and(|kept| kept.head.state.is_terminal()));
         let mut old: Vec<_> = ended.map(|Reverse(place)| place.clone()).collect();
@@ -526,7 +528,7 @@ impl Store for Memory {
             inner.deliveries.retain(|_, waiting| waiting.task != *id);
         }
         let Inner { aliases, tasks, .. } = &mut *inner;
-        aliases.retain(|(scope, _), (task, at)| *at >= before || *scope.agent != *agent || tasks.get(task.as_str()).is_some());
+        aliases.retain(|(scope, _), (task, at)| *at >= before || scope.agent() != agent || tasks.get(task.as_str()).is_some());
         Ok(old.len())
     }
 }

@@ -8,7 +8,7 @@ pub mod memory;
 pub mod sqlite;
 pub mod suite;
 
-use std::sync::Arc;
+use std::{fmt, ops::ControlFlow, sync::Arc};
 
 use async_trait::async_trait;
 use chancery_core::{BoxError, Bytes, ContextId, PushConfigId, Seq, TaskId, TaskState, Timestamp};
@@ -19,29 +19,51 @@ pub use sqlite::Sqlite;
 
 /// Whose data it is: part of every call, so that nobody can forget to ask.
 ///
-/// Copies share their texts.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
+/// Copies share one text.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scope {
-    /// The tenant; empty when the server has none.
-    pub tenant: Arc<str>,
-    /// The agent's key on its server.
-    pub agent: Arc<str>,
-    /// The caller; empty for callers without a name.
-    pub owner: Arc<str>,
+    /// The tenant, the agent and the owner, one after the other: a copy is then one more count in one place, and in
+    /// no place that other scopes count in too.
+    text: Arc<str>,
+    agent_at: usize,
+    owner_at: usize,
 }
 
 impl Scope {
     /// The scope of an owner with an agent, without a tenant.
-    pub fn new(agent: impl Into<Arc<str>>, owner: impl Into<Arc<str>>) -> Self {
-        Self { tenant: Arc::default(), agent: agent.into(), owner: owner.into() }
+    pub fn new(agent: impl AsRef<str>, owner: impl AsRef<str>) -> Self {
+        Self::of("", agent.as_ref(), owner.as_ref())
     }
 
-    /// Sets the tenant.
+    /// The scope of an owner with an agent, within a tenant.
     #[must_use]
-    pub fn tenant(mut self, tenant: impl Into<Arc<str>>) -> Self {
-        self.tenant = tenant.into();
-        self
+    pub fn of(tenant: &str, agent: &str, owner: &str) -> Self {
+        Self { text: [tenant, agent, owner].concat().into(), agent_at: tenant.len(), owner_at: tenant.len() + agent.len() }
+    }
+
+    /// The tenant; empty when the server has none.
+    #[must_use]
+    pub fn tenant(&self) -> &str {
+        &self.text[..self.agent_at]
+    }
+
+    /// The agent's key on its server.
+    #[must_use]
+    pub fn agent(&self) -> &str {
+        &self.text[self.agent_at..self.owner_at]
+    }
+
+    /// The caller; empty for callers without a name.
+    #[must_use]
+    pub fn owner(&self) -> &str {
+        &self.text[self.owner_at..]
+    }
+}
+
+impl fmt::Debug for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (tenant, agent, owner) = (self.tenant(), self.agent(), self.owner());
+        f.debug_struct("Scope").field("tenant", &tenant).field("agent", &agent).field("owner", &owner).finish()
     }
 }
 
@@ -232,7 +254,7 @@ impl Stored {
 }
 
 /// Which tasks to list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Filter {
     /// Only of this conversation.
@@ -327,6 +349,12 @@ pub trait Store: Send + Sync + 'static {
     /// still happen. A task id is unique over all scopes: making a task with the id of another is a
     /// conflict. The conversation of a task never changes.
     async fn commit(&self, scope: &Scope, commit: &Commit) -> Result<()>;
+
+    /// Writes a commit at once, if that needs no waiting; gives it back otherwise.
+    fn commit_now(&self, scope: &Scope, commit: Commit) -> ControlFlow<Result<()>, Commit> {
+        let _ = scope;
+        ControlFlow::Continue(commit)
+    }
 
     /// Reads a task; `None` when the scope has none of that id.
     async fn task(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>>;

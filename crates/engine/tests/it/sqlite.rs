@@ -225,6 +225,25 @@ async fn totals_are_counted_again_after_another_process_wrote() {
     assert_eq!(ours.list(&scope(), first(0)).await.unwrap().total, 3);
 }
 
+#[tokio::test]
+async fn a_list_that_was_asked_for_before_has_what_anybody_wrote_since() {
+    let folder = Folder::new();
+    let file = folder.file("tasks.db");
+    let (own, other) = (Sqlite::open_with(&file, Options::new().readers(1)).await.unwrap(), Sqlite::open(&file).await.unwrap());
+    let mut filter = first(3);
+    filter.context = Some("c".into());
+    for number in 1..=8 {
+        let store = if number % 2 == 0 { &own } else { &other };
+        store.commit(&scope(), &made(&number.to_string(), TaskState::Completed, 10)).await.unwrap();
+        for _ in 0..2 {
+            let places = own.places(&scope(), filter.clone()).await.unwrap();
+            assert_eq!((places.tasks.len(), places.total), (number.min(3), number));
+            assert_eq!(places.tasks[0].1, TaskId::from(number.to_string()));
+        }
+        assert!(own.places(&Scope::new("clerk", "bob"), filter.clone()).await.unwrap().tasks.is_empty());
+    }
+}
+
 async fn refused(file: &std::path::Path, reason: &str) {
     let error = Sqlite::open(file).await.unwrap_err();
     assert!(matches!(error, Error::Corrupt(_)), "{error:?}");

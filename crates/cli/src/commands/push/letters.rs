@@ -37,7 +37,7 @@ impl Letter {
         let Due { task, delivery, attempts, scope, .. } = &self.due;
         json!({
             "id": self.id(),
-            "agent": &*scope.agent,
+            "agent": scope.agent(),
             "taskId": task,
             "configId": delivery.config,
             "event": delivery.seq,
@@ -80,7 +80,7 @@ fn write(text: &mut Text, letters: &[Letter], total: usize) {
     for (at, letter) in letters.iter().enumerate() {
         text.field("Dead letter", &format!("{} of {total}", at + 1));
         text.field("Letter ID", &letter.id());
-        text.field("Agent", &letter.due.scope.agent);
+        text.field("Agent", letter.due.scope.agent());
         text.field("Task ID", letter.due.task.as_str());
         text.field("Config", letter.due.delivery.config.as_str());
         text.field("Event", &letter.due.delivery.seq.to_string());

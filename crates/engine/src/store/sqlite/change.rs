@@ -329,7 +329,7 @@ impl<'a> Changes<'a> {
         let mut statement = self.connection.prepare_cached(
             "SELECT task.key FROM task JOIN scope ON scope.key = task.scope WHERE id = ?1 AND tenant = ?2 AND agent = ?3 AND owner = ?4",
         )?;
-        Ok(statement.query_row(params![id.as_str(), scope.tenant, scope.agent, scope.owner], |row| row.get(0)).optional()?)
+        Ok(statement.query_row(params![id.as_str(), scope.tenant(), scope.agent(), scope.owner()], |row| row.get(0)).optional()?)
     }
 
     /// The number of a scope, given now when it has none yet.
@@ -337,7 +337,7 @@ impl<'a> Changes<'a> {
         if let Some(key) = self.scopes.0.get(scope) {
             return Ok(*key);
         }
-        let columns = params![scope.tenant, scope.agent, scope.owner];
+        let columns = params![scope.tenant(), scope.agent(), scope.owner()];
         self.run("INSERT INTO scope (tenant, agent, owner) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING", columns)?;
         let mut statement = self.connection.prepare_cached("SELECT key FROM scope WHERE tenant = ?1 AND agent = ?2 AND owner = ?3")?;
         let key = statement.query_row(columns, |row| row.get(0))?;

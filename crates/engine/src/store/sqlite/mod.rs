@@ -219,7 +219,7 @@ impl Store for Sqlite {
 
     async fn places(&self, scope: &Scope, filter: Filter) -> Result<Places> {
         let scope = scope.clone();
-        let Page { tasks, total } = self.readers.read(move |view| view.places(&scope, &filter)).await?;
+        let Page { tasks, total } = self.readers.read(move |view| view.places(scope, filter)).await?;
         Ok(Places::new(tasks, self.total(total).await?))
     }
 

@@ -3,11 +3,13 @@
 //! As with the writer, a thread takes what has queued up: waking a thread costs more than a read.
 
 use std::{
+    cell::RefCell,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
 use chancery_core::{Bytes, PushConfigId, Seq, TaskId, TaskState, Timestamp};
+use foldhash::HashMap;
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 use tokio::sync::{mpsc, oneshot};
 
@@ -22,6 +24,8 @@ use crate::store::{Due, Filter, Head, KeyAnswer, KeyRecord, Lease, Result, Row, 
 
 /// Few, so that a slow read holds up few others.
 const BATCH: usize = 16;
+/// How many pages a thread remembers.
+const PAGES: usize = 64;
 
 /// A read that sends its answer to whoever waits for it.
 type Job = Box<dyn FnOnce(Result<View<'_>>) + Send>;
@@ -35,7 +39,7 @@ impl Readers {
         let (queue, jobs) = Queue::new();
         let jobs = Arc::new(Mutex::new(jobs));
         for _ in 0..count.max(1) {
-            let worker = Worker { path: path.to_owned(), connection: None };
+            let worker = Worker { path: path.to_owned(), connection: None, memo: RefCell::default() };
             let jobs = jobs.clone();
             queue.spawn("chancery-read", move || worker.run(&jobs))?;
         }
@@ -67,6 +71,7 @@ impl Readers {
 struct Worker {
     path: PathBuf,
     connection: Option<Connection>,
+    memo: RefCell<Memo>,
 }
 
 impl Worker {
@@ -89,7 +94,7 @@ impl Worker {
         if connection.is_autocommit() {
             connection.prepare_cached("BEGIN")?.execute([])?;
         }
-        Ok(View(self.connection.insert(connection)))
+        Ok(View { connection: self.connection.insert(connection), memo: &self.memo })
     }
 
     /// Lets go of that state of the file, so that the log need not be kept for it.
@@ -104,15 +109,28 @@ impl Worker {
 }
 
 /// The file as it is at one moment.
-pub(super) struct View<'a>(&'a Connection);
+pub(super) struct View<'a> {
+    connection: &'a Connection,
+    memo: &'a RefCell<Memo>,
+}
+
+/// The pages that were asked for since the file was last written, by anybody.
+#[derive(Default)]
+struct Memo {
+    /// The state of the file, as the connection counts.
+    version: i64,
+    pages: HashMap<(Scope, Filter), Page<(Timestamp, TaskId)>>,
+}
 
 /// A page of a list.
+#[derive(Clone)]
 pub(super) struct Page<T> {
     pub(super) tasks: Vec<T>,
     pub(super) total: Total,
 }
 
 /// How many tasks match a filter.
+#[derive(Clone, Copy)]
 pub(super) enum Total {
     Counted(usize),
     /// To be looked up in the tallies.
@@ -130,7 +148,7 @@ impl View<'_> {
     pub(super) fn task(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>> {
         let sql = format!("{STORED} FROM task {PARTS} WHERE task.id = ?1 AND task.scope = ?2");
         let Some(owner) = self.scope(scope)? else { return Ok(None) };
-        let mut statement = self.0.prepare_cached(&sql)?;
+        let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query(params![id.as_str(), owner])?;
         rows.next()?.map(|row| self.stored(row)).transpose()
     }
@@ -161,7 +179,8 @@ impl View<'_> {
     fn log(&self, task: i64, after: Seq, end: Seq) -> Result<Vec<Row>> {
         let last = ((task + 1) << SEQ_BITS) - 1;
         let Ok(from) = log_key(task, after) else { return Ok(Vec::new()) };
-        let mut statement = self.0.prepare_cached("SELECT key, first, payload FROM log WHERE key > ?1 AND key <= ?2 ORDER BY key")?;
+        let mut statement =
+            self.connection.prepare_cached("SELECT key, first, payload FROM log WHERE key > ?1 AND key <= ?2 ORDER BY key")?;
         let mut rows = statement.query([from, last])?;
         let mut log = Vec::new();
         while let Some(row) = rows.next()? {
@@ -179,10 +198,21 @@ impl View<'_> {
         self.page(scope, filter, |query| query.page(), |row| self.stored(row))
     }
 
-    /// As `list`, from an index alone.
-    pub(super) fn places(&self, scope: &Scope, filter: &Filter) -> Result<Page<(Timestamp, TaskId)>> {
+    /// As `list`, from an index alone; or from memory, when it was asked before and nothing was written since.
+    pub(super) fn places(&self, scope: Scope, filter: Filter) -> Result<Page<(Timestamp, TaskId)>> {
+        let version = self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
+        let mut memo = self.memo.borrow_mut();
+        if memo.version != version || memo.pages.len() >= PAGES {
+            *memo = Memo { version, pages: HashMap::default() };
+        }
+        let asked = (scope, filter);
+        if let Some(page) = memo.pages.get(&asked) {
+            return Ok(page.clone());
+        }
         let place = |row: &rusqlite::Row<'_>| Ok((timestamp(row.get(0)?)?, row.get_ref(1)?.as_str().map_err(unreadable)?.into()));
-        self.page(scope, filter, |query| query.places(), place)
+        let page = self.page(&asked.0, &asked.1, |query| query.places(), place)?;
+        memo.pages.insert(asked, page.clone());
+        Ok(page)
     }
 
     fn page<T>(
@@ -194,31 +224,36 @@ impl View<'_> {
     ) -> Result<Page<T>> {
         let Some(owner) = self.scope(scope)? else { return Ok(Page { tasks: Vec::new(), total: Total::Counted(0) }) };
         let mut query = Query::new(owner, filter);
-        let total = match (&filter.context, filter.updated_from) {
-            (None, None) => Total::Tallied { scope: owner, state: filter.state },
-            _ => Total::Counted(self.count(&query)?),
-        };
+        let tallied = filter.context.is_none() && filter.updated_from.is_none();
+        let counting = query.count();
+        let conditions = query.arguments.len();
         if let Some((updated, id)) = &filter.after {
             query.after(*updated, id);
         }
         query.arguments.push(Box::new(limit(filter.limit)));
-        let mut statement = self.0.prepare_cached(&sql(&query))?;
+        let mut statement = self.connection.prepare_cached(&sql(&query))?;
         let mut rows = statement.query(&*query.arguments())?;
         let mut tasks = Vec::new();
         while let Some(row) = rows.next()? {
             tasks.push(task(row)?);
         }
+        let total = if tallied {
+            Total::Tallied { scope: owner, state: filter.state }
+        } else if filter.after.is_none() && tasks.len() < filter.limit {
+            // That was all of them.
+            Total::Counted(tasks.len())
+        } else {
+            let arguments = &query.arguments()[..conditions];
+            Total::Counted(count(self.connection.prepare_cached(&counting)?.query_row(arguments, |row| row.get(0))?)?)
+        };
         Ok(Page { tasks, total })
-    }
-
-    fn count(&self, query: &Query<'_>) -> Result<usize> {
-        count(self.0.prepare_cached(&query.count())?.query_row(&*query.arguments(), |row| row.get(0))?)
     }
 
     pub(super) fn key(&self, scope: &Scope, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {
         let Some(owner) = self.scope(scope)? else { return Ok(None) };
-        let mut statement =
-            self.0.prepare_cached("SELECT digest, task, message, until FROM idempotency WHERE scope = ?1 AND key = ?2 AND until > ?3")?;
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT digest, task, message, until FROM idempotency WHERE scope = ?1 AND key = ?2 AND until > ?3")?;
         let mut rows = statement.query(params![owner, key, nanos(now)])?;
         let Some(row) = rows.next()? else { return Ok(None) };
         let answer = match row.get::<_, Option<String>>(1)? {
@@ -230,19 +265,19 @@ impl View<'_> {
     }
 
     pub(super) fn taken(&self, id: &TaskId) -> Result<bool> {
-        Ok(self.0.prepare_cached("SELECT 1 FROM task WHERE id = ?1")?.exists([id.as_str()])?)
+        Ok(self.connection.prepare_cached("SELECT 1 FROM task WHERE id = ?1")?.exists([id.as_str()])?)
     }
 
     pub(super) fn alias(&self, scope: &Scope, name: &TaskId) -> Result<Option<TaskId>> {
         let Some(owner) = self.scope(scope)? else { return Ok(None) };
-        let mut statement = self.0.prepare_cached("SELECT task FROM alias WHERE scope = ?1 AND name = ?2")?;
+        let mut statement = self.connection.prepare_cached("SELECT task FROM alias WHERE scope = ?1 AND name = ?2")?;
         let mut rows = statement.query(params![owner, name.as_str()])?;
         Ok(rows.next()?.map(|row| row.get::<_, String>(0)).transpose()?.map(TaskId::from))
     }
 
     pub(super) fn configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<(PushConfigId, Bytes)>>> {
         let Some(task) = self.task_key(scope, task)? else { return Ok(None) };
-        let mut statement = self.0.prepare_cached("SELECT id, payload FROM push_config WHERE task = ?1 ORDER BY id")?;
+        let mut statement = self.connection.prepare_cached("SELECT id, payload FROM push_config WHERE task = ?1 ORDER BY id")?;
         let mut rows = statement.query([task])?;
         let mut configs = Vec::new();
         while let Some(row) = rows.next()? {
@@ -252,7 +287,7 @@ impl View<'_> {
     }
 
     pub(super) fn expired(&self, agent: &str, now: Timestamp, at_most: usize) -> Result<Vec<(Scope, TaskId)>> {
-        let mut statement = self.0.prepare_cached(
+        let mut statement = self.connection.prepare_cached(
             "SELECT tenant, agent, owner, task.id
              FROM lease JOIN task ON task.key = lease.task JOIN scope ON scope.key = task.scope
              WHERE until < ?1 AND agent = ?3 ORDER BY tenant, agent, owner, task.id LIMIT ?2",
@@ -266,7 +301,7 @@ impl View<'_> {
     }
 
     pub(super) fn next_due(&self, agent: &str) -> Result<Option<Timestamp>> {
-        let mut statement = self.0.prepare_cached(
+        let mut statement = self.connection.prepare_cached(
             "SELECT at FROM outbox CROSS JOIN task ON task.key = outbox.task CROSS JOIN scope ON scope.key = task.scope
              WHERE place = 0 AND agent = ?1 ORDER BY at LIMIT 1",
         )?;
@@ -275,7 +310,7 @@ impl View<'_> {
 
     pub(super) fn dead(&self, scope: &Scope, at_most: usize) -> Result<Vec<Due>> {
         let Some(owner) = self.scope(scope)? else { return Ok(Vec::new()) };
-        let mut statement = self.0.prepare_cached(
+        let mut statement = self.connection.prepare_cached(
             "SELECT outbox.id, tenant, agent, owner, task.id, config, outbox.seq, attempts
              FROM outbox JOIN task ON task.key = outbox.task JOIN scope ON scope.key = task.scope
              WHERE place = 2 AND task.scope = ?1 ORDER BY outbox.id LIMIT ?2",
@@ -290,17 +325,17 @@ impl View<'_> {
 
     /// Moves on to the newest state of the file, and stays there.
     pub(super) fn renew(&self) -> Result<()> {
-        self.0.prepare_cached("COMMIT")?.execute([])?;
-        self.0.prepare_cached("BEGIN")?.execute([])?;
+        self.connection.prepare_cached("COMMIT")?.execute([])?;
+        self.connection.prepare_cached("BEGIN")?.execute([])?;
         // Only a read takes the snapshot.
-        self.0.prepare_cached("SELECT 1 FROM scope LIMIT 1")?.exists([])?;
+        self.connection.prepare_cached("SELECT 1 FROM scope LIMIT 1")?.exists([])?;
         Ok(())
     }
 
     /// Counts the tasks of a scope by state.
     pub(super) fn tally(&self, scope: i64) -> Result<Tally> {
         let mut statement =
-            self.0.prepare_cached("SELECT state, count(*) FROM task INDEXED BY task_newest WHERE scope = ?1 GROUP BY state")?;
+            self.connection.prepare_cached("SELECT state, count(*) FROM task INDEXED BY task_newest WHERE scope = ?1 GROUP BY state")?;
         let mut rows = statement.query([scope])?;
         let mut tally = Tally::default();
         while let Some(row) = rows.next()? {
@@ -311,7 +346,7 @@ impl View<'_> {
 
     /// All scopes.
     pub(super) fn scopes(&self) -> Result<Vec<Scope>> {
-        let mut statement = self.0.prepare_cached("SELECT tenant, agent, owner FROM scope ORDER BY tenant, agent, owner")?;
+        let mut statement = self.connection.prepare_cached("SELECT tenant, agent, owner FROM scope ORDER BY tenant, agent, owner")?;
         let mut rows = statement.query([])?;
         let mut scopes = Vec::new();
         while let Some(row) = rows.next()? {
@@ -321,13 +356,13 @@ impl View<'_> {
     }
 
     fn scope(&self, scope: &Scope) -> Result<Option<i64>> {
-        let mut statement = self.0.prepare_cached("SELECT key FROM scope WHERE tenant = ?1 AND agent = ?2 AND owner = ?3")?;
-        Ok(statement.query_row(params![scope.tenant, scope.agent, scope.owner], |row| row.get(0)).optional()?)
+        let mut statement = self.connection.prepare_cached("SELECT key FROM scope WHERE tenant = ?1 AND agent = ?2 AND owner = ?3")?;
+        Ok(statement.query_row(params![scope.tenant(), scope.agent(), scope.owner()], |row| row.get(0)).optional()?)
     }
 
     fn task_key(&self, scope: &Scope, id: &TaskId) -> Result<Option<i64>> {
         let Some(owner) = self.scope(scope)? else { return Ok(None) };
-        let mut statement = self.0.prepare_cached("SELECT key FROM task WHERE id = ?1 AND scope = ?2")?;
+        let mut statement = self.connection.prepare_cached("SELECT key FROM task WHERE id = ?1 AND scope = ?2")?;
         Ok(statement.query_row(params![id.as_str(), owner], |row| row.get(0)).optional()?)
     }
 }

@@ -41,7 +41,8 @@ pub(super) fn state(number: i64) -> Result<TaskState> {
 
 /// The scope in three columns from `at` on.
 pub(super) fn scope(row: &Row<'_>, at: usize) -> Result<Scope> {
-    Ok(Scope { tenant: row.get(at)?, agent: row.get(at + 1)?, owner: row.get(at + 2)? })
+    let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
+    Ok(Scope::of(text(at)?, text(at + 1)?, text(at + 2)?))
 }
 
 /// A limit for SQL.

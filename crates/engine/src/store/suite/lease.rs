@@ -58,7 +58,7 @@ async fn expired_tasks_come_in_order_and_no_more_than_asked_for(store: Arc<dyn S
 }
 
 async fn each_agent_looks_after_its_own(store: Arc<dyn Store>) {
-    let porter = Scope::new("porter", "ada").tenant("north");
+    let porter = Scope::of("north", "porter", "ada");
     for (scope, name, moment) in [(&scope("ada"), "c", 1), (&porter, "p", 2)] {
         run_by(&store, scope, &format!("{name}-running"), "host-1", moment).await;
         let mut finished = made(&format!("{name}-finished"), TaskState::Completed, at(moment));

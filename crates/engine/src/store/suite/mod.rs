@@ -53,12 +53,12 @@ fn at(millis: i64) -> Timestamp {
 }
 
 fn scope(owner: &str) -> Scope {
-    Scope::new("clerk", owner).tenant("north")
+    Scope::of("north", "clerk", owner)
 }
 
 /// Scopes that differ from `scope(owner)` in one part each.
 fn strangers(owner: &str) -> [Scope; 3] {
-    [scope("somebody"), Scope::new("porter", owner).tenant("north"), Scope::new("clerk", owner)]
+    [scope("somebody"), Scope::of("north", "porter", owner), Scope::new("clerk", owner)]
 }
 
 /// A commit that makes a task with one event.

@@ -152,7 +152,7 @@ async fn strangers_see_nothing(store: Arc<dyn Store>) {
 async fn any_bytes_and_any_text_are_kept(store: Arc<dyn Store>) {
     let odd = ["", "'; DROP TABLE task; --", "港\u{0}\u{2028}🚢", "%_*?", "a\nb"];
     for (place, id) in odd.into_iter().enumerate() {
-        let ada = scope(id).tenant(id);
+        let ada = crate::store::Scope::of(id, "clerk", id);
         let mut commit = made(id, TaskState::Working, at(0));
         commit.head.context = id.into();
         commit.row.payload = Bytes::from((0..=255).cycle().take(place * 5_000).collect::<Vec<u8>>());
