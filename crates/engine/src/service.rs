@@ -339,8 +339,7 @@ impl Engine {
 
     /// What a request lists, and how many of it; one more shows whether there is another page.
     fn page_filter(&self, request: &ListTasks, aware: bool) -> Result<(Filter, usize)> {
-        let mut filter = Filter::default();
-        filter.context = request.context_id.clone();
+        let mut filter = Filter { context: request.context_id.clone(), ..Filter::default() };
         if self.inner.setup().options.passing.is_some() || request.handed_over.is_some() {
             filter.among = view::standings(request, aware);
         }
