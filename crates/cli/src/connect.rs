@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Instant};
 
 use chancery_client::{Builder, Client, Secrets};
-use chancery_core::{Binding, Caller, Card, Error, ErrorKind, Version, extension};
+use chancery_core::{Binding, Caller, Card, Error, ErrorKind, Grant, Version, extension};
 
 use crate::{
     card::{self, Found},
@@ -54,9 +54,10 @@ impl Agent {
     }
 
     /// The agent that a task of this one was handed over to.
-    pub(crate) fn moved(&self, client: &Client) -> Self {
+    pub(crate) fn moved(&self, client: &Client, grant: Option<&Grant>) -> Self {
         let mut caller = self.caller.clone();
         caller.tenant = String::new();
+        caller.grant = grant.map(|grant| grant.token.clone());
         let card = client.card().map(|card| Card::clone(&card));
         Self { client: client.clone(), card, card_url: None, caller, has_credentials: false }
     }

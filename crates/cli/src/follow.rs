@@ -63,7 +63,7 @@ pub(crate) async fn follow(
         given.notes.note(&clean(&handoff.to_string()));
         let reached = wait.call(journey.follow(&transfer)).await.map_err(|halt| wait.halted(halt))?;
         let reached = reached.map_err(|error| agent.trouble(given, error).or_hint(|| report::there(&transfer)))?;
-        let there = agent.moved(journey.head().client());
+        let there = agent.moved(journey.head().client(), transfer.grant.as_ref());
         let context = given.with_agent(&report::card_url(&transfer))?;
         let mut wait = Wait::new(&context, &there)?;
         let ended = until_settled(&there, &mut wait, reached, mode, screen).await;
@@ -80,7 +80,13 @@ pub(crate) async fn follow(
 }
 
 /// Waits for a task by its stream, or by reading it again and again.
-async fn until_settled(agent: &Agent, wait: &mut Wait<'_>, task: Task, mode: Mode, screen: &mut dyn Screen) -> Result<SendReply, Halt> {
+pub(crate) async fn until_settled(
+    agent: &Agent,
+    wait: &mut Wait<'_>,
+    task: Task,
+    mode: Mode,
+    screen: &mut dyn Screen,
+) -> Result<SendReply, Halt> {
     if !wait.is_settled(task.state()) && agent.offers(Capability::Streaming) {
         let caller = wait.caller();
         if let Ok(events) = wait.call(agent.client.subscribe(&caller, Subscribe::new(task.id.clone()))).await? {

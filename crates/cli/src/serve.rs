@@ -22,7 +22,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::{
-    agents::{Children, Made, demo},
+    agents::{Children, Here, Made, demo},
     config::{self, BINDINGS, Config, DEFAULT, VERSIONS, Watch, duration},
     context::Context,
     log,
@@ -129,6 +129,8 @@ struct Plan {
     /// What the file says; the demo and the quick agents have none.
     config: Option<Config>,
     agents: Vec<Made>,
+    /// Told where the server is when that is known.
+    here: Here,
     /// Who may call; made once, so that all agents share the keys that were fetched.
     rules: Option<Auth>,
     demo: bool,
@@ -202,7 +204,7 @@ async fn stay(plan: &Plan, children: &Children, running: &Running) -> Result<()>
         }
         match Config::load(&current.file).and_then(|config| config.check().map(|()| config)) {
             Ok(changed) => {
-                apply(&current, &changed, plan.rules.as_ref(), children, running);
+                apply(&current, &changed, plan, children, running);
                 current = changed;
                 watch = Watch::new(current.sources()).await;
             }
@@ -212,8 +214,8 @@ async fn stay(plan: &Plan, children: &Children, running: &Running) -> Result<()>
 }
 
 /// Applies what can be applied to agents at work, and says what cannot.
-fn apply(current: &Config, changed: &Config, rules: Option<&Auth>, children: &Children, running: &Running) {
-    let rules = Rules { all: rules, config: Some(changed) };
+fn apply(current: &Config, changed: &Config, plan: &Plan, children: &Children, running: &Running) {
+    let rules = Rules { all: plan.rules.as_ref(), config: Some(changed) };
     let mut same = changed.clone();
     same.agents.clone_from(&current.agents);
     same.signing.clone_from(&current.signing);
@@ -228,7 +230,7 @@ fn apply(current: &Config, changed: &Config, rules: Option<&Auth>, children: &Ch
             "only agents and the keys of their cards are changed while the server runs; start it again for the rest of the file"
         );
     }
-    let made = changed.agents(children);
+    let made = changed.agents(children, &plan.here);
     if made.len() == 1 && current.agents.len() != 1 || made.len() != 1 && current.agents.len() == 1 {
         tracing::warn!("an agent alone is at another path than one of several: start the server again");
         return;
@@ -348,9 +350,11 @@ impl Serve {
 
 impl Plan {
     fn of(config: Config, children: &Children) -> Self {
+        let here = Here::default();
         Self {
             source: config.file.display().to_string(),
-            agents: config.agents(children),
+            agents: config.agents(children, &here),
+            here,
             rules: config.auth.as_ref().map(|auth| auth.rules()),
             demo: false,
             listen: config.server.listen.clone(),
@@ -370,6 +374,7 @@ impl Plan {
             source: "none, demo agents".to_owned(),
             config: None,
             agents: demo::agents(),
+            here: Here::default(),
             rules: None,
             demo: true,
             listen: "127.0.0.1:8080".to_owned(),
@@ -438,6 +443,7 @@ impl Plan {
         let running = bound.map_err(|error| {
             Trouble::own("PORT", format!("cannot serve on {}: {}", self.listen, told(error))).hint("--port 0 takes a free port")
         })?;
+        self.here.is(running.url());
         if let Some(issuer) = issuer {
             // What the issuer is called, and so what the card says of it, is known only now.
             issuer.settle(running.url());

@@ -74,6 +74,9 @@ pub struct PushRecord {
     /// The trace of the request that registered the config: notifications belong to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceContext>,
+    /// Whether whoever registered the config knows of handoffs: notifications show what that one would see.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub aware: bool,
 }
 
 impl PushConfig {

@@ -291,6 +291,9 @@ pub struct ListTasks {
     /// Whether the tasks carry their artifacts; no when not said.
     #[serde(alias = "include_artifacts", skip_serializing_if = "Option::is_none")]
     pub include_artifacts: Option<bool>,
+    /// Only tasks that were handed over to another agent, or only others. v1.0 cannot say it: there they are completed.
+    #[serde(skip)]
+    pub handed_over: Option<bool>,
 }
 
 impl ListTasks {

@@ -25,8 +25,9 @@ use crate::{
     keys::{Held, Keyed},
     live::Live,
     log,
+    pass::view,
     state::{self, Entry},
-    store::{self, Commit, Delivery, Head, Lease, Row},
+    store::{self, Commit, Delivery, Head, Lease, Passed, Row},
     turn,
 };
 
@@ -44,6 +45,8 @@ pub(crate) struct Journal {
     /// The state and artifacts after everything that is pending.
     state: TaskState,
     artifacts: BTreeSet<ArtifactId>,
+    /// Whether the task was handed over, after everything that is pending.
+    pub(crate) passed: Passed,
     /// The time of the newest status, pending ones included.
     updated: Timestamp,
     /// The place of the newest event, pending ones included.
@@ -87,9 +90,10 @@ pub(crate) struct Committed {
 impl Journal {
     pub(crate) fn new(engine: Arc<Inner>, live: Arc<Live>) -> Self {
         let seq = live.seq();
-        let (context, state, updated, artifacts) = live.read(|task| {
+        let (context, state, passed, updated, artifacts) = live.read(|task| {
             let artifacts = task.artifacts.iter().map(|artifact| artifact.artifact_id.clone()).collect();
-            (task.context_id.clone(), task.status.state, task.status.timestamp.unwrap_or(Timestamp::EPOCH), artifacts)
+            let passed = view::passed(task);
+            (task.context_id.clone(), task.status.state, passed, task.status.timestamp.unwrap_or(Timestamp::EPOCH), artifacts)
         });
         Self {
             engine,
@@ -97,6 +101,7 @@ impl Journal {
             context,
             state,
             artifacts,
+            passed,
             updated,
             seq,
             committed: seq,
@@ -208,7 +213,8 @@ impl Journal {
         }
         let entries = std::mem::take(&mut self.pending);
         let expected = self.committed;
-        let head = Head::new(self.live.id.clone(), self.context.clone(), self.state, self.updated, self.seq);
+        let mut head = Head::new(self.live.id.clone(), self.context.clone(), self.state, self.updated, self.seq);
+        head.passed = self.passed;
         let payload = log::write_entries(&entries, &self.live.id, &self.context);
         let texts = if self.live.is_read() { log::texts(&entries) } else { Vec::new() };
         let mut commit = Commit::new(head, expected, Row::new(expected.next(), self.seq, payload));

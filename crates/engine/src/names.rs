@@ -59,7 +59,8 @@ fn derived(scope: &Scope, relation: &str, id: &TaskId) -> TaskId {
 impl Engine {
     /// The task that a caller means.
     pub(crate) async fn meant(&self, caller: &Caller, scope: &Scope, id: &TaskId) -> Result<Arc<Live>> {
-        if !caller.names_tasks {
+        // A grant is for one task, whatever names its owner has given to others.
+        if !caller.names_tasks || *scope != self.inner.scope(caller) {
             return self.inner.find(scope, id).await;
         }
         self.named(scope, id, |_| true).await?.ok_or_else(|| Error::task_not_found(id.as_str()))

@@ -23,9 +23,9 @@ use crate::{
     keys::Keyed,
     live::{Live, Reader, Woken},
     log, names,
-    pass::{receive, view},
+    pass::{access, receive, view},
     push,
-    store::{self, Filter, KeyAnswer, KeyRecord, Places, Scope},
+    store::{self, Filter, KeyAnswer, KeyRecord, Passed, Places, Scope, Standing},
 };
 
 /// How long the answer to an idempotency key is kept.
@@ -81,18 +81,19 @@ impl Operations for Engine {
 
     async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<Task> {
         self.demand_extensions(caller)?;
-        if caller.names_tasks {
-            let task = self.look_by_name(&self.inner.scope(caller), &request.id, request.history_length).await?;
+        let scope = receive::scope(&self.inner, caller, &request.id).await?;
+        if caller.names_tasks && scope == self.inner.scope(caller) {
+            let task = self.look_by_name(&scope, &request.id, request.history_length).await?;
             return Ok(view::task(task, view::is_aware(caller)));
         }
-        let task = self.look(&receive::scope(&self.inner, caller, &request.id).await?, &request.id).await?;
+        let task = self.look(&scope, &request.id).await?;
         Ok(trimmed(view::task(task, view::is_aware(caller)), request.history_length))
     }
 
     async fn list_tasks(&self, caller: &Caller, request: ListTasks) -> Result<TaskPage> {
         self.demand_extensions(caller)?;
         request.validate()?;
-        let (filter, size) = page_filter(&request)?;
+        let (filter, size) = self.page_filter(&request, view::is_aware(caller))?;
         let listing = self.inner.store.list(&self.inner.scope(caller), filter).await.map_err(unavailable)?;
         let mut page =
             TaskPage::new(Vec::with_capacity(size), request.applied_page_size(), i32::try_from(listing.total).unwrap_or(i32::MAX));
@@ -165,10 +166,11 @@ impl Operations for Engine {
 
     async fn create_push_config(&self, caller: &Caller, mut config: PushConfig) -> Result<PushConfig> {
         self.demand_push(caller)?;
-        let scope = self.inner.scope(caller);
         let said = config.task_id.clone();
+        let scope = access::scope(&self.inner, caller, &said).await?;
         config.record.task_name = caller.names_tasks.then(|| said.clone());
         config.record.trace.clone_from(&caller.trace);
+        config.record.aware = view::is_aware(caller);
         let task = self.meant_id(caller, &scope, &said).await?;
         let mut config = self.put_config(&scope, push::filled(config, &task)).await?;
         config.task_id = said;
@@ -177,7 +179,7 @@ impl Operations for Engine {
 
     async fn get_push_config(&self, caller: &Caller, request: GetPushConfig) -> Result<PushConfig> {
         self.demand_push(caller)?;
-        let scope = self.inner.scope(caller);
+        let scope = access::scope(&self.inner, caller, &request.task_id).await?;
         let task = self.meant_id(caller, &scope, &request.task_id).await?;
         let configs = self.configs(&scope, &task).await?;
         let wanted = request.id.as_ref().map_or_else(|| request.task_id.as_str(), |id| id.as_str());
@@ -190,12 +192,13 @@ impl Operations for Engine {
 
     async fn list_push_configs(&self, caller: &Caller, request: ListPushConfigs) -> Result<PushConfigPage> {
         self.demand_push(caller)?;
-        Ok(PushConfigPage::new(self.configs(&self.inner.scope(caller), &request.task_id).await?))
+        let scope = access::scope(&self.inner, caller, &request.task_id).await?;
+        Ok(PushConfigPage::new(self.configs(&scope, &request.task_id).await?))
     }
 
     async fn delete_push_config(&self, caller: &Caller, request: DeletePushConfig) -> Result<()> {
         self.demand_push(caller)?;
-        let scope = self.inner.scope(caller);
+        let scope = access::scope(&self.inner, caller, &request.task_id).await?;
         let task = self.meant_id(caller, &scope, &request.task_id).await?;
         if let Some(live) = self.inner.live(&scope, &task) {
             // Without a driver there is nobody to tell.
@@ -303,7 +306,7 @@ impl Engine {
     /// A page of a list as text.
     async fn page_text(&self, scope: &Scope, request: &ListTasks, aware: bool) -> Result<Bytes> {
         const OPEN: &[u8] = b"{\"tasks\":[";
-        let (filter, size) = page_filter(request)?;
+        let (filter, size) = self.page_filter(request, aware)?;
         let with_artifacts = request.with_artifacts();
         let Places { tasks: mut places, mut total } = self.inner.store.places(scope, filter.clone()).await.map_err(unavailable)?;
         let mut page = Vec::with_capacity(256 + 768 * places.len());
@@ -334,6 +337,25 @@ impl Engine {
         Ok(page.into())
     }
 
+    /// What a request lists, and how many of it; one more shows whether there is another page.
+    fn page_filter(&self, request: &ListTasks, aware: bool) -> Result<(Filter, usize)> {
+        let mut filter = Filter { context: request.context_id.clone(), ..Filter::default() };
+        if self.inner.setup().options.passing.is_some() || request.handed_over.is_some() {
+            filter.among = view::standings(request, aware);
+        }
+        match *filter.among {
+            [] => filter.state = Some(request.status).filter(|state| *state != TaskState::Unspecified),
+            // An index knows where those are.
+            [Standing { state, passed: Passed::No, .. }] => (filter.state, filter.among) = (Some(state), Vec::new()),
+            _ => {}
+        }
+        filter.updated_from = request.status_timestamp_after;
+        filter.after = (!request.page_token.is_empty()).then(|| page_place(&request.page_token)).transpose()?;
+        let size = usize::try_from(request.applied_page_size()).unwrap_or(1);
+        filter.limit = size + 1;
+        Ok((filter, size))
+    }
+
     /// Writes a task, and keeps the text of one that will not change any more.
     fn text(&self, scope: &Scope, task: Task, aware: bool) -> Result<Text> {
         let plain = view::is_plain(&task);
@@ -350,18 +372,42 @@ impl Engine {
         self.send(caller, request, Wait::Begun).await
     }
 
-    async fn send(&self, caller: &Caller, mut request: SendMessage, wait: Wait) -> Result<Sent> {
+    async fn send(&self, caller: &Caller, request: SendMessage, wait: Wait) -> Result<Sent> {
+        if request.message.metadata.is_empty() || request.message.task_id.is_some() {
+            return self.send_plain(caller, request, wait).await;
+        }
+        let user = access::spoken_for(self.inner.setup().options.passing.as_deref(), caller, &request.message);
+        let sent = self.send_plain(caller, request, wait).await?;
+        if let (Some(user), Sent::Task { live, .. }) = (user, &sent) {
+            access::admit(&self.inner, &user, live).await?;
+        }
+        Ok(sent)
+    }
+
+    async fn send_plain(&self, caller: &Caller, mut request: SendMessage, wait: Wait) -> Result<Sent> {
         self.demand_extensions(caller)?;
         request.validate()?;
         self.demand_media_types(&request.message)?;
         if let Some(config) = &mut request.configuration.push_config {
             self.demand_push(caller)?;
             config.record.trace.clone_from(&caller.trace);
+            config.record.aware = view::is_aware(caller);
         }
         let scope = match &request.message.task_id {
             Some(id) => receive::scope(&self.inner, caller, id).await?,
             None => self.inner.scope(caller),
         };
+        if scope != self.inner.scope(caller) {
+            // What is opened is a task that is there, and no other, whatever names the caller gives to tasks.
+            request.create_missing = false;
+            let listed = match &request.message.task_id {
+                Some(id) => access::scope(&self.inner, caller, id).await? == scope,
+                None => false,
+            };
+            if request.configuration.push_config.is_some() && !listed {
+                return Err(Error::new(ErrorKind::PermissionDenied, "A grant for a task does not allow webhooks of it"));
+            }
+        }
         // The name of a handoff says more than that of a request: who hands over again after a crash makes another request.
         let handoff = match request.message.metadata.is_empty() {
             true => None,
@@ -631,18 +677,6 @@ fn key_reused() -> Error {
 /// Whether a task that is stored in the state that is asked for is seen in another.
 fn is_unwanted(task: &Task, request: &ListTasks) -> bool {
     request.status != TaskState::Unspecified && request.status != task.status.state
-}
-
-/// What a request lists, and how many of it; one more shows whether there is another page.
-fn page_filter(request: &ListTasks) -> Result<(Filter, usize)> {
-    let mut filter = Filter::default();
-    filter.context = request.context_id.clone();
-    filter.state = Some(request.status).filter(|state| *state != TaskState::Unspecified);
-    filter.updated_from = request.status_timestamp_after;
-    filter.after = (!request.page_token.is_empty()).then(|| page_place(&request.page_token)).transpose()?;
-    let size = usize::try_from(request.applied_page_size()).unwrap_or(1);
-    filter.limit = size + 1;
-    Ok((filter, size))
 }
 
 /// The token of the page after this one; empty when there is none.

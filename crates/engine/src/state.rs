@@ -74,7 +74,9 @@ pub fn absorb(task: &mut Task, entry: Entry) -> Result<()> {
         Event::Task(created) => *task = *created,
         Event::Status(update) => {
             // The words of the old status become history; the new ones are only in the status.
-            if let Some(message) = task.status.message.take() {
+            // A status that is told once more has the same ones, which are said once.
+            let again = |old: &Message| update.status.message.as_ref().is_some_and(|new| new.message_id == old.message_id);
+            if let Some(message) = task.status.message.take().filter(|old| !again(old)) {
                 remember(&mut task.history, message);
             }
             if let Some(message) = entry.message {
@@ -173,6 +175,17 @@ mod tests {
             let answers: Vec<_> = events.iter().map(|event| next(state, event).map_or(".", letter)).collect();
             assert_eq!(answers, row.split_whitespace().collect::<Vec<_>>(), "{state}");
         }
+    }
+
+    #[test]
+    fn a_status_that_is_told_once_more_says_its_words_once() {
+        let mut task = Task::new("t", "c", TaskState::Working);
+        for _ in 0..2 {
+            let status = chancery_core::TaskStatus::new(TaskState::Working).message(Message::agent("Looking").id("a-1"));
+            apply(&mut task, &Entry::new(StatusUpdate::new("t", "c", status))).unwrap();
+        }
+        assert!(task.history.is_empty());
+        assert_eq!(task.status.message.unwrap().message_id.as_str(), "a-1");
     }
 
     #[test]

@@ -239,9 +239,11 @@ impl Turn {
         self.emit(Emitted::Artifact(Box::new(update)))
     }
 
-    /// The next message that the client sends to this task while the turn is running.
+    /// The next message that the client sends to this task while the turn is running. Answers to questions of other agents, which work
+    /// for this turn, go to those.
     pub async fn next_message(&self) -> Option<Message> {
-        self.shared.desk.message().await
+        let asked = || self.shared.calls.get().is_some_and(|calls| calls.is_waiting());
+        self.shared.desk.message_for(|_| !asked()).await
     }
 
     /// Asks a question and waits for the answer, within the turn.
@@ -265,7 +267,7 @@ impl Turn {
         let question = Emitted::status(TaskStatus::new(state).message(message));
         async move {
             self.emit(question).await?;
-            self.shared.desk.message().await.ok_or_else(gone)
+            self.next_message().await.ok_or_else(gone)
         }
     }
 

@@ -36,7 +36,7 @@ pub(crate) fn caller(who: &Caller, headers: &HeaderMap, version: Version, known:
         // The dialect has members of its own for handoffs.
         caller.extensions.insert(extension::HANDOFF.to_owned());
     }
-    caller.grant = text(headers, &TASK_GRANT).filter(|token| token.len() <= KEY_BYTES).map(Secret::from);
+    caller.grant = grant(headers);
     caller.resume_after = text(headers, &LAST_EVENT_ID).and_then(|id| id.trim().parse().ok()).map(Seq::new);
     caller.trace = text(headers, &TRACE_PARENT).map(|parent| TraceContext::new(parent, text(headers, &TRACE_STATE).unwrap_or_default()));
     if let Some(key) = headers.get(&IDEMPOTENCY_KEY) {
@@ -45,6 +45,11 @@ pub(crate) fn caller(who: &Caller, headers: &HeaderMap, version: Version, known:
         caller.idempotency_key = Some(key.ok_or_else(|| Error::invalid_param("Idempotency-Key", words))?.to_owned());
     }
     Ok(caller)
+}
+
+/// The grant that a request shows, if it shows one.
+pub(crate) fn grant(headers: &HeaderMap) -> Option<Secret> {
+    text(headers, &TASK_GRANT).filter(|token| token.len() <= KEY_BYTES).map(Secret::from)
 }
 
 /// What the scope token of a request says, if it has one.

@@ -17,6 +17,7 @@ use std::{
 };
 
 use chancery_core::{Binding, BoxError, Bytes, Card, Error, Operations, Result, ScopeTokens, Version};
+use chancery_engine::Engine;
 use chancery_wire::version::{CardForm, card_form};
 use http::{
     HeaderValue, Method, Request, Response, StatusCode,
@@ -76,6 +77,8 @@ pub(crate) struct Hosted {
     /// Its name in the catalog.
     pub(crate) listed: String,
     pub(crate) operations: Arc<dyn Operations>,
+    /// The engine behind the operations, if it is ours: it knows what grants open.
+    pub(crate) engine: Option<Engine>,
     pub(crate) card: Card,
     pub(crate) cards: CardFiles,
     /// The extensions that it knows.
@@ -114,6 +117,7 @@ impl Hosted {
             tenant: String::new(),
             listed: key.to_owned(),
             operations,
+            engine: None,
             card: card.clone(),
             cards: CardFiles::new(card, key, seal.as_deref(), since)?,
             extensions,
@@ -133,6 +137,7 @@ impl Hosted {
         agent.tenant.clone_from(&self.tenant);
         agent.listed.clone_from(&self.listed);
         agent.scope_tokens.clone_from(&self.scope_tokens);
+        agent.engine.clone_from(&self.engine);
         Ok(agent)
     }
 }

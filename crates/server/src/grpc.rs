@@ -32,6 +32,7 @@ use crate::{
     body::Body,
     call,
     doors::{Hosted, Inner},
+    grant,
     visit::{self, Reached, Visit},
 };
 
@@ -76,8 +77,9 @@ where
     };
     // Agents are told apart by what is in the body. Where all of them have the same rules, nobody's body is read for nothing.
     let early = match call.alike() {
-        Some(agent) => match Visit::begin(doors, agent, &head, peer).await {
-            Ok(visit) => Some(visit.who),
+        // A grant is known to the agent that gave it, which the head does not name.
+        Some(agent) => match Visit::begin(doors, grant::giver(&call.agents, &head.headers).await.unwrap_or(agent), &head, peer).await {
+            Ok(visit) => Some(visit),
             Err(denial) => return call.denied(denial),
         },
         None => None,
@@ -87,7 +89,10 @@ where
         Err(refusal) => return refused(&refusal),
     };
     let visit = match early {
-        Some(who) => Ok(Visit { doors, agent, head: &head, peer, who, deadline: None }),
+        Some(Visit { guest: Some(guest), agent: giver, .. }) if !std::ptr::eq(giver, agent) => {
+            Err(doors.denied(agent, peer, guest.denial.again()))
+        }
+        Some(early) => Ok(Visit { agent, ..early }),
         None => Visit::begin(doors, agent, &head, peer).await,
     };
     match visit {

@@ -542,6 +542,7 @@ impl Works {
         (agent.own_seal, agent.tenant, agent.listed) = (own_seal, place.tenant, place.listed.unwrap_or(key));
         (agent.versions, agent.bindings, agent.auth) = (versions, bindings, auth);
         agent.scope_tokens.clone_from(&self.scope_tokens);
+        agent.engine.clone_from(&engine);
         Ok((agent, engine))
     }
 

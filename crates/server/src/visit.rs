@@ -4,6 +4,7 @@ use std::{
     borrow::Cow,
     net::IpAddr,
     pin::Pin,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -21,6 +22,7 @@ use crate::{
     auth::Denial,
     call,
     doors::{Hosted, Inner},
+    grant::{self, Guest},
     limit::{Limits, StreamPass},
 };
 
@@ -36,6 +38,8 @@ pub(crate) struct Visit<'a> {
     pub(crate) peer: Option<IpAddr>,
     /// Who calls.
     pub(crate) who: Caller,
+    /// Why the caller would not be here but for the grant that it shows.
+    pub(crate) guest: Option<Arc<Guest>>,
     /// When the caller stops waiting.
     pub(crate) deadline: Option<tokio::time::Instant>,
 }
@@ -78,22 +82,30 @@ impl<'a> Visit<'a> {
     /// Lets a caller in, by the head of its request alone. Until then it takes no place from anybody.
     pub(crate) async fn begin(doors: &'a Inner, agent: &'a Hosted, head: &'a Parts, peer: Option<IpAddr>) -> Result<Self, Denial> {
         let denied = |denial| doors.denied(agent, peer, denial);
-        let mut who = match &agent.auth {
-            None => Caller::anonymous(),
-            Some(auth) => auth.admit(&agent.key, agent.url(), head).await.map_err(denied)?,
+        let admitted = match &agent.auth {
+            None => Ok(Caller::anonymous()),
+            Some(auth) => auth.admit(&agent.key, agent.url(), head).await,
         };
+        let (mut who, guest) = match admitted {
+            Ok(who) => (who, None),
+            Err(denial) => match grant::opening(agent, &head.headers).await {
+                Some(opening) => (Caller::anonymous(), Some(Arc::new(Guest { opening, denial }))),
+                None => return Err(denied(denial)),
+            },
+        };
+        who.grant = call::grant(&head.headers);
         if let Some(tokens) = &agent.scope_tokens
             && let Some(carried) = call::carried(&**tokens, &head.headers, agent.url()).map_err(denied)?
         {
             who.carried = Some(carried);
         }
-        Ok(Self { doors, agent, head, peer, who, deadline: None })
+        Ok(Self { doors, agent, head, peer, who, guest, deadline: None })
     }
 
     /// The same visit, of a caller who may have named the task itself: only the task knows in which version it was made.
     pub(crate) fn naming_tasks(&self) -> Self {
-        let Self { doors, agent, head, peer, who, deadline } = self;
-        Self { doors, agent, head, peer: *peer, who: who.clone().naming_tasks(), deadline: *deadline }
+        let Self { doors, agent, head, peer, who, guest, deadline } = self;
+        Self { doors, agent, head, peer: *peer, who: who.clone().naming_tasks(), guest: guest.clone(), deadline: *deadline }
     }
 
     /// The version that the request names, in its header or else in its query.
@@ -162,9 +174,7 @@ impl<'a> Visit<'a> {
             denial.headers(&mut challenges);
             Done { answer: Err(denial.error), caller: Caller::anonymous(), challenges, pass: None }
         };
-        if let Some(auth) = &self.agent.auth
-            && let Err(denial) = auth.allow(&self.agent.key, &self.who, operation)
-        {
+        if let Err(denial) = self.allow(operation, &request).await {
             return refused(self.doors.denied(self.agent, self.peer, denial));
         }
         let mut caller = match call::caller(&self.who, &self.head.headers, version, &self.agent.extensions) {
@@ -197,6 +207,17 @@ impl<'a> Visit<'a> {
             Err(error) => (Err(error), None),
         };
         Done { answer, caller, challenges: HeaderMap::new(), pass }
+    }
+
+    /// Whether the caller may ask this: by what it has proved, or by a grant for the task that it is about.
+    async fn allow(&self, operation: Operation, request: &Request) -> Result<(), Denial> {
+        if let Some(guest) = &self.guest {
+            return if guest.opening.covers(request) { Ok(()) } else { Err(guest.denial.again()) };
+        }
+        let Some(auth) = &self.agent.auth else { return Ok(()) };
+        let Err(denial) = auth.allow(&self.agent.key, &self.who, operation) else { return Ok(()) };
+        let opening = grant::opening(self.agent, &self.head.headers).await;
+        if opening.is_some_and(|opening| opening.covers(request)) { Ok(()) } else { Err(denial) }
     }
 
     /// Whose streams and requests are counted together.

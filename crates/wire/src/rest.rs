@@ -14,7 +14,7 @@ use chancery_core::{
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use serde_json::Value;
 
-use crate::{Dialect, json, states, version::Asked};
+use crate::{Dialect, json, states, transfer, version::Asked};
 
 /// Where compact paths are served in full; at the root only those that v1.0 does not use.
 pub const COMPACT_BASE: &str = "/compact";
@@ -401,7 +401,9 @@ fn query(dialect: Dialect, request: &Request) -> String {
 
 fn list_query(dialect: Dialect, list: &ListTasks, pairs: &mut Vec<(&str, &str, String)>) {
     pairs.extend(list.context_id.iter().map(|id| ("contextId", "context_id", id.to_string())));
-    if list.status != TaskState::Unspecified {
+    if list.handed_over == Some(true) && dialect == Dialect::Compact {
+        pairs.push(("status", "status", transfer::STATE.to_owned()));
+    } else if list.status != TaskState::Unspecified {
         pairs.push(("status", "status", states::write(dialect, list.status).to_owned()));
     }
     pairs.extend(list.page_size.map(|size| ("pageSize", "page_size", size.to_string())));

@@ -3,6 +3,7 @@
 
 mod agent;
 mod examples;
+mod grant;
 mod isolation;
 mod receiver;
 mod scenario;

@@ -5,6 +5,7 @@ pub(crate) mod demo;
 mod echo;
 mod files;
 mod jsonl;
+mod peers;
 mod process;
 
 use std::sync::Arc;
@@ -16,7 +17,9 @@ use chancery_engine::{
 };
 use tokio::sync::Semaphore;
 
-pub(crate) use self::process::Children;
+use self::peers::Ways;
+
+pub(crate) use self::{peers::Here, process::Children};
 use crate::config::{self, Config, Mode};
 
 /// An agent that is ready to be served.
@@ -39,6 +42,8 @@ pub(crate) struct Made {
     on_restart: OnRestart,
     /// How far it reaches, if that is said.
     lattice: Option<Lattice>,
+    /// How it passes work on, if that is said.
+    ways: Option<Ways>,
     agent: Any,
 }
 
@@ -59,10 +64,11 @@ enum Backend {
 }
 
 impl Config {
-    /// The agents of the file. Their processes belong to `children`, which is stopped after the server.
+    /// The agents of the file. Their processes belong to `children`, which is stopped after the server; `here` is told where that is.
     #[must_use]
-    pub(crate) fn agents(&self, children: &Children) -> Vec<Made> {
-        let made = |agent| Made::new(agent, &self.server.versions, children).within(&self.reach);
+    pub(crate) fn agents(&self, children: &Children, here: &Here) -> Vec<Made> {
+        let ways = Ways::of(self, here);
+        let made = |agent| Made::new(agent, &self.server.versions, children, ways.clone()).within(&self.reach);
         self.agents.iter().map(made).collect()
     }
 }
@@ -70,7 +76,8 @@ impl Config {
 impl Made {
     /// An agent of a file.
     #[must_use]
-    pub(crate) fn new(agent: &config::Agent, versions: &[Version], children: &Children) -> Self {
+    pub(crate) fn new(agent: &config::Agent, versions: &[Version], children: &Children, ways: Option<Ways>) -> Self {
+        let directory = || ways.as_ref().map(|ways| ways.directory.clone());
         let backend = match &agent.backend {
             config::Backend::Echo => Backend::Echo,
             config::Backend::Command(command) => match &command.mode {
@@ -79,7 +86,7 @@ impl Made {
                     Backend::Text(Arc::new(text))
                 }
                 Mode::Jsonl { lifetime, lenient } => {
-                    Backend::Jsonl(Arc::new(jsonl::Jsonl::new(agent, command.clone(), *lifetime, *lenient, children.clone())))
+                    Backend::Jsonl(Arc::new(jsonl::Jsonl::new(agent, command.clone(), *lifetime, *lenient, children.clone(), directory())))
                 }
             },
         };
@@ -93,6 +100,7 @@ impl Made {
             versions: agent.versions.clone().unwrap_or_else(|| versions.to_vec()),
             on_restart: agent.on_restart,
             lattice: None,
+            ways,
             agent: Any { backend, places: agent.concurrency.map(|places| Arc::new(Semaphore::new(places))) },
         }
     }
@@ -111,7 +119,14 @@ impl Made {
             Some(lattice) => Engine::new(card, Guarded::new(self.agent.clone(), lattice.clone())),
             None => Engine::new(card, self.agent.clone()),
         };
-        let engine = engine.name(&self.name).on_restart(self.on_restart);
+        let mut engine = engine.name(&self.name).on_restart(self.on_restart);
+        if let Some(ways) = &self.ways {
+            let passing = ways.passing.clone();
+            engine = engine.passing(match &self.lattice {
+                Some(lattice) => passing.gate(lattice.clone()),
+                None => passing,
+            });
+        }
         match &self.extended {
             Some(card) => engine.extended_card(card.clone()),
             None => engine,

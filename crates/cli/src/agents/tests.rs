@@ -1,5 +1,7 @@
 //! Agents of a file, run by the real engine with real programs.
 
+mod passing;
+
 use std::{
     collections::BTreeMap,
     future::poll_fn,
@@ -70,7 +72,7 @@ fn made(folder: &Folder, text: &str, children: &Children) -> Made {
     let file = folder.write("a2a.toml", text);
     let variables: BTreeMap<_, _> = std::env::vars().collect();
     let config = Config::parse(&file, text, &variables).unwrap_or_else(|problem| panic!("{problem}"));
-    config.agents(children).remove(0)
+    config.agents(children, &Here::default()).remove(0)
 }
 
 pub(super) async fn within<F: Future>(work: F) -> F::Output {
@@ -365,7 +367,7 @@ async fn every_end_has_its_state() {
         (
             r#"{"type":"handoff","agent":"other"}"#,
             TaskState::Failed,
-            "The agent wanted to hand the task over, which is not supported in this release.",
+            "The task is not handed over: the file of this agent has no section [handoff].",
         ),
         ("not json", TaskState::Failed, "The agent's process broke its protocol."),
     ] {
@@ -436,7 +438,7 @@ async fn a_process_that_asks_and_goes_is_started_again_with_the_history() {
 }
 
 #[tokio::test]
-async fn a_delegation_is_declined() {
+async fn nothing_is_delegated_when_nothing_is_said_about_it() {
     let functions = r#"
       on_task() { echo '{"type":"delegate","call":"c1","agent":"other","text":"x"}'; read -r line; echo "$line" >> heard; echo '{"type":"status","state":"completed"}'; }
     "#;
@@ -444,8 +446,9 @@ async fn a_delegation_is_declined() {
     assert_eq!(rig.send("x").await.state(), TaskState::Completed);
     let answer = heard(&rig).into_iter().find(|line| line["type"] == "delegated").unwrap();
     assert_eq!(
-        (&answer["call"], &answer["error"]["message"]),
-        (&serde_json::json!("c1"), &serde_json::json!("delegation is not supported in this release"))
+        (&answer["call"], &answer["error"]["code"], &answer["error"]["message"]),
+        (&"c1".into(), &"not_configured".into(), &"the file of this agent has no section [handoff]".into())
+            as (&serde_json::Value, &serde_json::Value, &serde_json::Value)
     );
 }
 
@@ -573,7 +576,7 @@ async fn the_agents_of_the_example_answer() {
     let file: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/agents/a2a.toml");
     let config = Config::load(&file).unwrap_or_else(|problem| panic!("{problem}"));
     let children = Children::default();
-    let made = config.agents(&children);
+    let made = config.agents(&children, &Here::default());
     let rig =
         |at: usize| Rig { engine: made[at].builder(made[at].card.clone()).start(), children: children.clone(), folder: Folder::new() };
     assert_eq!(text_of(&rig(0).send("to be or not to be").await).trim(), "6");

@@ -11,6 +11,9 @@ pub(crate) struct Chat {
     /// Use no stream
     #[arg(long)]
     pub(crate) no_stream: bool,
+    /// Go on wherever a task is handed over to
+    #[arg(long)]
+    pub(crate) follow_transfer: bool,
 }
 
 /// What is done with webhooks.

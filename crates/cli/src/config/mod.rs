@@ -6,6 +6,7 @@
 mod agent;
 mod auth;
 mod card;
+mod handoff;
 mod problem;
 mod quantity;
 mod scope;
@@ -31,6 +32,7 @@ use self::section::{Document, Keys, Result, Section, Value, kind};
 pub(crate) use self::{
     agent::{Agent, Backend, Command, Lifetime, Mode},
     auth::{Auth, Tls},
+    handoff::Handoff,
     problem::{Problem, nearest},
     quantity::{duration, size},
     scope::Reach,
@@ -68,6 +70,8 @@ pub(crate) struct Config {
     pub(crate) tls: Option<Tls>,
     /// `[workflows]`, `[lattice]` and `[scope]`.
     pub(crate) reach: Reach,
+    /// `[handoff]`, if it is there.
+    pub(crate) handoff: Option<Handoff>,
     /// `[limits]`.
     pub(crate) limits: Limits,
     /// `[retention]`.
@@ -167,6 +171,7 @@ const SECTIONS: Keys = Keys {
         "workflows",
         "lattice",
         "scope",
+        "handoff",
         "limits",
         "retention",
         "log",
@@ -211,6 +216,7 @@ impl Config {
         let schemes = listed(&mut root, "auth", "scheme");
         let roots = listed(&mut root, "scope", "roots");
         let keys = listed(&mut root, "signing", "keys");
+        let (passes, peers) = (root.contains_key("handoff"), listed(&mut root, "handoff", "peers"));
         let mut open = |title: &'static str, keys: &Keys| section(&document, &mut root, title, keys);
         let server = server(open("[server]", &SERVER)?, &folder(file))?;
         let store = store(open("[store]", &STORE)?)?;
@@ -222,11 +228,27 @@ impl Config {
         open("[scope]", &scope::SCOPE)?;
         let (workflows, lattice) = (open("[workflows]", &scope::WORKFLOWS)?, open("[lattice]", &scope::LATTICE)?);
         let reach = scope::reach(&document, workflows, lattice, roots, &folder(file))?;
+        let handoff = handoff::handoff(&document, open("[handoff]", &handoff::HANDOFF)?, peers)?;
         let limits = limits(open("[limits]", &LIMITS)?)?;
         let retention = retention(open("[retention]", &RETENTION)?)?;
         let log = log(open("[log]", &LOG)?)?;
         let agents = self::agents(&document, agents, file, auth.as_ref())?;
-        Ok(Self { file: file.to_owned(), server, store, push, auth, guard, signing, tls, reach, limits, retention, log, agents })
+        Ok(Self {
+            file: file.to_owned(),
+            server,
+            store,
+            push,
+            auth,
+            guard,
+            signing,
+            tls,
+            reach,
+            handoff: passes.then_some(handoff),
+            limits,
+            retention,
+            log,
+            agents,
+        })
     }
 
     /// Checks what only the whole shows: that each agent's card is one that the protocol allows.

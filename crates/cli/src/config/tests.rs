@@ -44,6 +44,8 @@ fn the_default_file_names_every_key() {
         scope::WORKFLOWS,
         scope::LATTICE,
         scope::ROOT,
+        handoff::HANDOFF,
+        handoff::PEER,
         LIMITS,
         RETENTION,
         LOG,

@@ -87,6 +87,11 @@ impl Calls {
         self.question()
     }
 
+    /// Whether a call waits for the client: the next message is its answer then.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.lock().waiting.is_empty()
+    }
+
     /// What the call asks that has waited longest.
     pub(crate) fn question(&self) -> Option<StatusUpdate> {
         self.lock().waiting.first().map(|(_, question)| question.clone())

@@ -388,6 +388,7 @@ impl Delegating {
             // An authorization may be given elsewhere.
             moved = self.step(), if state == TaskState::AuthRequired => {
                 turn.calls().waited(&id);
+                turn.desk().ring();
                 return moved;
             }
         };
@@ -396,8 +397,8 @@ impl Delegating {
         if let Some(question) = next {
             // Somebody else still waits, and the client's message has put the task to work.
             self.say(question).await?;
-            turn.desk().ring();
         }
+        turn.desk().ring();
         // The agent works on from here, as far as is known.
         self.task.status = TaskStatus::new(TaskState::Working);
         let key = format!("{}/{}", self.id, answer.message_id);

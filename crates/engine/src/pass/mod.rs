@@ -6,12 +6,14 @@
 //!                           `-------> relay.rs    what happens to the task there becomes events of the task here
 //! Turn::delegate ------> delegate.rs  asks another agent, shows here how it goes, and gives the result; calls.rs is who is asked
 //! a message with a TransferContext -> receive.rs  the same handoff makes one task; loops are refused
+//! others who may see such a task -> access.rs  the user that it is for, and whoever holds its grant
 //! reads of a task that was handed over -> view.rs what aware and unaware callers see of it
 //! ```
 //!
 //! What must survive a crash is noted beside the events of the task ([`Notes`](chancery_core::Notes)), in the same commits. The lease
 //! of the task is the lease of the handoff, and recovery takes both over.
 
+pub(crate) mod access;
 pub(crate) mod calls;
 mod delegate;
 mod delegated;
@@ -26,13 +28,14 @@ mod relay;
 pub(crate) mod ride;
 pub(crate) mod view;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
 
 use chancery_core::{
     Caller, Card, Extension, Object, Passage, Peers, Secret, Timestamp, Trail, TransferContext, extension, handoff::same_agent,
 };
 use serde_json::json;
 
+pub use access::Opening;
 pub use delegate::{Delegating, Delegation};
 pub use delegated::{Delegated, DelegationError};
 pub use handoff::Handoff;
@@ -73,6 +76,8 @@ pub struct Passing {
     pub grant_life: Option<Duration>,
     /// Who makes and recognizes grants; the server does, unless something else is said.
     pub tokens: Option<Arc<dyn Tokens>>,
+    /// Who is believed about the users that it hands tasks over for: the names of callers.
+    pub trusted_delegators: BTreeSet<String>,
     /// Who decides how far work may reach.
     pub gate: Option<Arc<dyn Gate>>,
 }
@@ -155,6 +160,7 @@ impl Passing {
             on_message_reply: OnMessageReply::default(),
             grant_life: Some(Duration::from_secs(24 * 3_600)),
             tokens: None,
+            trusted_delegators: BTreeSet::new(),
             gate: None,
         }
     }
@@ -215,6 +221,14 @@ impl Passing {
         self
     }
 
+    /// Believes a caller about the user that it hands a task over for: that user may then read the task by its id, go on with it and cancel
+    /// it, as the caller may. Others who name a user are not believed. A caller with a token goes by the issuer, `#` and the subject.
+    #[must_use]
+    pub fn trusted_delegator(mut self, caller: impl Into<String>) -> Self {
+        self.trusted_delegators.insert(caller.into());
+        self
+    }
+
     /// Who decides how far work may reach.
     #[must_use]
     pub fn gate(mut self, gate: impl Gate + 'static) -> Self {
@@ -263,6 +277,7 @@ impl fmt::Debug for Passing {
             .field("on_ambiguous", &self.on_ambiguous)
             .field("on_message_reply", &self.on_message_reply)
             .field("grant_life", &self.grant_life)
+            .field("trusted_delegators", &self.trusted_delegators)
             .field("gate", &self.gate.is_some())
             .finish_non_exhaustive()
     }

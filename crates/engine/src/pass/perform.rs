@@ -14,13 +14,14 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
-    Handoff, OnAmbiguous, OnMessageReply, Refusal, RefusalCode as Code, Step,
+    Handoff, OnAmbiguous, OnMessageReply, Refusal, RefusalCode as Code, Step, access,
     record::{Head, Passed, Record, State},
     relay,
     ride::{Ride, cancel, may_pass, pause_after, status},
 };
 use crate::{
     agent::{Ending, Failure, Outcome, Running},
+    store,
     turn::Emitted,
 };
 
@@ -169,6 +170,8 @@ async fn prepare(ride: &mut Ride, wanted: &Handoff) -> Result<(Record, Peer), St
     context.originating_context_id = Some(turn.context_id().clone());
     (context.requires, context.workflow) = (wanted.requires.clone(), wanted.workflow.clone());
     (context.scope, context.deadline) = (scope, wanted.deadline);
+    // Whoever was believed here about the user speaks for the same one there.
+    context.on_behalf_of = access::spoken_for(Some(&passing), turn.caller(), turn.message()).or_else(|| access::user(turn.caller()));
     if let Some(trace) = &turn.caller().trace {
         (context.traceparent, context.tracestate) = (trace.parent.clone(), trace.state.clone());
     }
@@ -194,6 +197,7 @@ async fn prepare(ride: &mut Ride, wanted: &Handoff) -> Result<(Record, Peer), St
         escalate: wanted.escalate,
         relayed: passing.relay,
         message: Some(Box::new(message)),
+        after: Some(turn.message().message_id.clone()),
         error: None,
         passed: None,
     };
@@ -332,6 +336,7 @@ async fn answered(ride: &mut Ride, mut record: Record) -> Result<Result<Record, 
     let Some(answer) = answer else { return Err(Failure::from("the task is over")) };
     record.handoff_id = Uuid::now_v7().to_string();
     record.state = State::Prepared;
+    record.after = Some(answer.message_id.clone());
     if let Some(message) = &mut record.message {
         message.message_id = record.handoff_id.as_str().into();
         message.parts.extend(answer.parts);
@@ -405,6 +410,7 @@ pub(crate) fn commit(journal: &mut crate::journal::Journal, mut record: Record) 
         passed.head.artifacts = task.artifacts.len();
         // The words of the status before become history with this event.
         passed.history = task.history.len() + usize::from(task.status.message.is_some());
+        journal.passed = if record.relayed { store::Passed::Relayed } else { store::Passed::Away };
         if !record.relayed {
             handoff::mark(&mut status, &mut metadata, passed.transfer.to_object(), &id, &context);
         }

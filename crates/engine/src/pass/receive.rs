@@ -6,7 +6,7 @@ use chancery_core::{Caller, Error, Grant, Message, Passage, Result, Secret, Send
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Passing, Refusal, RefusalCode};
+use super::{Passing, Refusal, RefusalCode, access};
 use crate::{
     agent::{Ending, Outcome, Running},
     clock,
@@ -85,10 +85,10 @@ pub trait Tokens: Send + Sync {
 
 /// Which task a grant opens.
 #[derive(Serialize, Deserialize)]
-struct Opens {
-    tenant: String,
-    owner: String,
-    task: TaskId,
+pub(super) struct Opens {
+    pub(super) tenant: String,
+    pub(super) owner: String,
+    pub(super) task: TaskId,
 }
 
 fn grants(engine: &Inner) -> Scope {
@@ -107,18 +107,22 @@ pub(crate) async fn grant(engine: &Inner, passing: &Passing, scope: &Scope, task
     Ok(Some(Grant::bearer(token, until)))
 }
 
-/// Whose task it is that a caller asks for: the caller's own, or the one that its grant opens.
-pub(crate) async fn scope(engine: &Inner, caller: &Caller, task: &TaskId) -> Result<Scope> {
-    let own = engine.scope(caller);
-    let Some(token) = &caller.grant else { return Ok(own) };
+/// Which task a grant opens, if it opens any.
+pub(super) async fn opens(engine: &Inner, token: &Secret) -> Result<Option<Opens>> {
     let setup = engine.setup();
-    let Some(tokens) = setup.options.passing.as_ref().and_then(|passing| passing.tokens.as_ref()) else { return Ok(own) };
+    let Some(tokens) = setup.options.passing.as_ref().and_then(|passing| passing.tokens.as_ref()) else { return Ok(None) };
     let record = engine.store.key(&grants(engine), &tokens.digest(token), engine.now()).await.map_err(unavailable)?;
-    let opens: Option<Opens> = record.and_then(|record| match record.answer {
+    Ok(record.and_then(|record| match record.answer {
         KeyAnswer::Message(json) => serde_json::from_slice(&json).ok(),
         KeyAnswer::Task(_) => None,
-    });
-    Ok(match opens.filter(|opens| opens.task == *task && opens.tenant == own.tenant()) {
+    }))
+}
+
+/// Whose task it is that a caller asks for: the caller's own, one that lists it, or the one that its grant opens.
+pub(crate) async fn scope(engine: &Inner, caller: &Caller, task: &TaskId) -> Result<Scope> {
+    let own = access::scope(engine, caller, task).await?;
+    let Some(token) = &caller.grant else { return Ok(own) };
+    Ok(match opens(engine, token).await?.filter(|opens| opens.task == *task && opens.tenant == own.tenant()) {
         Some(opens) => Scope::of(&opens.tenant, &engine.name, &opens.owner),
         None => own,
     })

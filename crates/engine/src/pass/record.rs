@@ -1,6 +1,6 @@
 //! The durable record of a handoff: a note beside the events of the task that is handed over.
 
-use chancery_core::{Message, Notes, Remarks, Secret, Seq, Task, TaskId, Timestamp, Transfer};
+use chancery_core::{Message, MessageId, Notes, Remarks, Secret, Seq, Task, TaskId, Timestamp, Transfer};
 use serde::{Deserialize, Serialize};
 
 use super::RefusalCode;
@@ -30,6 +30,9 @@ pub(crate) struct Record {
     /// The whole message to the other agent, until it has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<Box<Message>>,
+    /// The last message of the client that the other agent is told of with it; later ones are passed on when it has the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) after: Option<MessageId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<RefusalCode>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

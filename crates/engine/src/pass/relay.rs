@@ -144,7 +144,9 @@ impl Relay {
             (ride.passing.base_url().trim_end_matches('/').to_owned(), ride.live.id.clone()),
             (head.agent.clone(), head.task.clone()),
         ]);
-        Some(Self { record, mirror, taken, seen, heard, stale: false, moved: false, behind: again })
+        // Who finished a handoff of another process has not heard what clients said to that one.
+        let behind = again || record.attempts > 1;
+        Some(Self { record, mirror, taken, seen, heard, stale: false, moved: false, behind })
     }
 
     fn head(&self) -> Head {
@@ -177,9 +179,11 @@ impl Relay {
     /// Passes on what clients said while nobody was there to do so.
     async fn catch_up(&self, ride: &Ride, peer: &Peer) -> Result<(), Error> {
         let since = self.record.passed.as_ref().map_or(0, |passed| passed.history);
-        let said = ride
-            .live
-            .read(|task| task.history.iter().skip(since).filter(|message| message.role == Role::User).cloned().collect::<Vec<_>>());
+        let said = ride.live.read(|task| {
+            let told = self.record.after.as_ref().and_then(|last| task.history.iter().position(|message| message.message_id == *last));
+            let later = task.history.iter().skip(told.map_or(since, |last| last + 1));
+            later.filter(|message| message.role == Role::User).cloned().collect::<Vec<_>>()
+        });
         if said.is_empty() {
             return Ok(());
         }

@@ -12,13 +12,16 @@ use std::{
 };
 
 use chancery_core::{
-    Caller, Error, ErrorKind, Event, EventStream, Message, Notes, Result, Seq, SharedEvent, StatusUpdate, Task, TaskState, TaskStatus,
-    Transfer, extension, handoff,
+    Caller, Error, ErrorKind, Event, EventStream, ListTasks, Message, Notes, Result, Seq, SharedEvent, StatusUpdate, Task, TaskState,
+    TaskStatus, Transfer, extension, handoff,
 };
 use futures_core::Stream;
 
 use super::record::{Passed, Record};
-use crate::live::Live;
+use crate::{
+    live::Live,
+    store::{self, Standing},
+};
 
 /// Whether a caller knows of handoffs.
 pub(crate) fn is_aware(caller: &Caller) -> bool {
@@ -47,6 +50,34 @@ fn shown(mut task: Task, aware: bool) -> Task {
 /// Whether everybody sees the same of a task.
 pub(crate) fn is_plain(task: &Task) -> bool {
     task.notes.is_empty() && handoff::transferred(&task.metadata).is_none()
+}
+
+/// Whether a task was handed over, for lists.
+pub(crate) fn passed(task: &Task) -> store::Passed {
+    match Record::of(task).filter(|record| record.passed.is_some()) {
+        Some(record) if record.relayed => store::Passed::Relayed,
+        Some(_) => store::Passed::Away,
+        None => store::Passed::No,
+    }
+}
+
+/// HO-5: how tasks stand that a caller sees in the state that it asks for; none for all of them.
+pub(crate) fn standings(request: &ListTasks, aware: bool) -> Vec<Standing> {
+    let seen = |standing: &Standing| match (standing.passed, aware) {
+        (store::Passed::No, _) | (store::Passed::Relayed, false) => standing.state,
+        (store::Passed::Away, false) => TaskState::Rejected,
+        (store::Passed::Away | store::Passed::Relayed, true) => TaskState::Completed,
+    };
+    if request.status == TaskState::Unspecified && request.handed_over.is_none() {
+        return Vec::new();
+    }
+    let wanted = |standing: &Standing| {
+        (request.status == TaskState::Unspecified || seen(standing) == request.status)
+            && request.handed_over.is_none_or(|handed_over| handed_over == (standing.passed != store::Passed::No))
+    };
+    let standings: Vec<_> = Standing::all().filter(wanted).collect();
+    // What nobody can see is asked for as what nothing is.
+    if standings.is_empty() { vec![Standing::new(TaskState::Unspecified, store::Passed::Away)] } else { standings }
 }
 
 /// The task as it was when it was handed over.
@@ -130,14 +161,31 @@ impl Viewed {
             Event::Task(task) => Some(Ok((passed.seq, as_passed((**task).clone(), &passed).into()))),
             _ if seq == passed.seq => {
                 let task = self.live.read(|task| Task::new(task.id.clone(), task.context_id.clone(), TaskState::Working));
-                let mut update = StatusUpdate::new(task.id.clone(), task.context_id.clone(), TaskStatus::default().at(passed.at));
-                update.status.message = Some(words(&passed, &task));
-                handoff::mark(&mut update.status, &mut update.metadata, passed.transfer.to_object(), &task.id, &task.context_id);
-                Some(Ok((seq, Event::from(update).into())))
+                Some(Ok((seq, told(&passed, &task).into())))
             }
             _ => None,
         }
     }
+}
+
+/// The event that tells of a handoff.
+fn told(passed: &Passed, task: &Task) -> Event {
+    let mut update = StatusUpdate::new(task.id.clone(), task.context_id.clone(), TaskStatus::default().at(passed.at));
+    update.status.message = Some(words(passed, task));
+    handoff::mark(&mut update.status, &mut update.metadata, passed.transfer.to_object(), &task.id, &task.context_id);
+    update.into()
+}
+
+/// An event and the task as it stood then, as whoever registered a webhook sees both. `None` for what that one does not see: who knows
+/// of handoffs is told of the handoff, and turns to the other agent.
+pub(crate) fn notified(seq: Seq, event: Event, task: Task, aware: bool) -> Option<(Event, Task)> {
+    let event = match relayed(&task).filter(|_| aware) {
+        Some(passed) if seq > passed.seq => return None,
+        Some(passed) if seq == passed.seq => told(&passed, &task),
+        _ if aware => stripped(event.into()).into_event(),
+        _ => unaware(event.into()).into_event(),
+    };
+    Some((event, shown(task, aware)))
 }
 
 /// An event without what we noted for ourselves.

@@ -16,7 +16,9 @@ use crate::{
     clock,
     driver::Command,
     engine::Inner,
-    log, names, state,
+    log, names,
+    pass::view,
+    state,
     store::{self, Due, Settled},
 };
 
@@ -192,7 +194,9 @@ impl Outbox {
         let Some(configs) = self.engine.store.configs(&due.scope, &due.task).await? else { return Ok(None) };
         let Some((_, config)) = configs.iter().find(|(id, _)| *id == due.delivery.config) else { return Ok(None) };
         let config = super::read(config)?;
-        let Some((mut event, mut task)) = self.fold(due).await? else { return Ok(None) };
+        let Some((event, task)) = self.fold(due).await? else { return Ok(None) };
+        // Whoever can turn to where the task is now is owed nothing more.
+        let Some((mut event, mut task)) = view::notified(due.delivery.seq, event, task, config.record.aware) else { return Ok(None) };
         if let Some(name) = &config.record.task_name {
             names::rename(&mut event, name);
             task.id = name.clone();

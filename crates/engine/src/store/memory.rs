@@ -9,11 +9,13 @@ use std::{
 };
 
 use async_trait::async_trait;
-use chancery_core::{Bytes, ContextId, PushConfigId, Seq, TaskId, TaskState, Timestamp};
+use chancery_core::{Bytes, ContextId, PushConfigId, Seq, TaskId, Timestamp};
 use foldhash::{HashMap, HashSet, HashSetExt, fast::RandomState};
 use hashbrown::{HashTable, hash_table::Entry};
 
-use super::{Commit, Delivery, Due, Error, Filter, Head, KeyRecord, Lease, Listing, Places, Result, Row, Scope, Settled, Store, Stored};
+use super::{
+    Commit, Delivery, Due, Error, Filter, Head, KeyRecord, Lease, Listing, Places, Result, Row, Scope, Settled, Standing, Store, Stored,
+};
 
 /// A store without a file.
 #[derive(Debug, Default)]
@@ -41,7 +43,7 @@ struct Index {
     scope: Arc<Scope>,
     newest: BTreeSet<Position>,
     contexts: Table<(ContextId, Conversation)>,
-    states: [usize; TaskState::ALL.len()],
+    standings: [usize; Standing::COUNT],
 }
 
 /// A table of what has a name of its own. It keeps the hash of every name, so that it grows without a look at what is
@@ -223,16 +225,18 @@ impl Inner {
     /// A page of a list, and how many match.
     fn page(&self, scope: &Scope, filter: &Filter) -> (Vec<&(Timestamp, TaskId)>, usize) {
         let Some(index) = self.scopes.get(scope) else { return (Vec::new(), 0) };
+        let state = filter.state.map(Standing::from);
+        let wanted = state.as_ref().map_or(filter.among.as_slice(), std::slice::from_ref);
         let fits = |position: &&Position| {
             filter.updated_from.is_none_or(|from| position.0.0 >= from)
-                && filter.state.is_none_or(|state| self.tasks.get(position.0.1.as_str()).is_some_and(|kept| kept.head.state == state))
+                && (wanted.is_empty() || self.tasks.get(position.0.1.as_str()).is_some_and(|kept| wanted.contains(&kept.head.standing())))
         };
         let context = filter.context.as_ref();
         // Most lists are counted as they change; only rarer filters are counted here.
-        let total = match (context, filter.updated_from, filter.state) {
-            (None, None, None) => index.newest.len(),
-            (None, None, Some(state)) => index.states[state as usize],
-            (Some(context), None, None) => index.contexts.get(context.as_str()).map_or(0, |(_, conversation)| conversation.len()),
+        let total = match (context, filter.updated_from, wanted) {
+            (None, None, []) => index.newest.len(),
+            (None, None, wanted) => wanted.iter().map(|standing| index.standings[standing.index()]).sum(),
+            (Some(context), None, []) => index.contexts.get(context.as_str()).map_or(0, |(_, conversation)| conversation.len()),
             _ => index.positions(context, None).filter(fits).count(),
         };
         let page = index.positions(context, filter.after.clone().map(Reverse)).filter(fits).take(filter.limit);
@@ -266,13 +270,13 @@ impl Waiting {
 impl Head {
     /// Whether the task is in the same places of all lists.
     fn stands_as(&self, other: &Self) -> bool {
-        self.updated == other.updated && self.state == other.state && self.context == other.context
+        self.updated == other.updated && self.standing() == other.standing() && self.context == other.context
     }
 }
 
 impl Index {
     fn new(scope: Scope) -> Self {
-        Self { scope: Arc::new(scope), newest: BTreeSet::new(), contexts: Table::default(), states: [0; TaskState::ALL.len()] }
+        Self { scope: Arc::new(scope), newest: BTreeSet::new(), contexts: Table::default(), standings: [0; Standing::COUNT] }
     }
 
     fn insert(&mut self, head: &Head) {
@@ -282,7 +286,7 @@ impl Index {
             (hash, Entry::Vacant(slot)) => drop(slot.insert((hash, (head.context.clone(), Conversation::One(position.clone()))))),
         }
         self.newest.insert(position);
-        self.states[head.state as usize] += 1;
+        self.standings[head.standing().index()] += 1;
     }
 
     fn remove(&mut self, head: &Head) {
@@ -292,7 +296,7 @@ impl Index {
         if self.contexts.get_mut(context).is_some_and(|(_, conversation)| conversation.remove(&position)) {
             self.contexts.remove(context);
         }
-        self.states[head.state as usize] -= 1;
+        self.standings[head.standing().index()] -= 1;
     }
 
     /// The tasks of a conversation, or all, after a place.

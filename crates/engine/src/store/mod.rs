@@ -88,6 +88,77 @@ pub enum Error {
 /// What a store gives back.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// What lists must know of a task that was handed over to another agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Passed {
+    /// It was not.
+    #[default]
+    No,
+    /// It ended here with that.
+    Away,
+    /// It goes on here as if it had not been.
+    Relayed,
+}
+
+/// How a task stands in lists: its state, and whether it was handed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct Standing {
+    /// The state.
+    pub state: TaskState,
+    /// Whether it was handed over.
+    pub passed: Passed,
+}
+
+impl Standing {
+    /// How many there are.
+    pub const COUNT: usize = 3 * TaskState::ALL.len();
+    /// What lies between the numbers of those that were handed over and of those that were not.
+    const STEP: i64 = 16;
+
+    /// A state, and whether the task was handed over.
+    #[must_use]
+    pub fn new(state: TaskState, passed: Passed) -> Self {
+        Self { state, passed }
+    }
+
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let passed = [Passed::No, Passed::Away, Passed::Relayed];
+        passed.into_iter().flat_map(|passed| TaskState::ALL.iter().map(move |state| Self { state: *state, passed }))
+    }
+
+    /// Its place among all of them.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.passed as usize * TaskState::ALL.len() + self.state as usize
+    }
+
+    /// Its number: that of the state for a task that was not handed over.
+    #[must_use]
+    pub fn number(self) -> i64 {
+        i64::from(self.state.number()) + Self::STEP * self.passed as i64
+    }
+
+    /// The standing with this number.
+    #[must_use]
+    pub fn from_number(number: i64) -> Option<Self> {
+        let passed = match number / Self::STEP {
+            0 => Passed::No,
+            1 => Passed::Away,
+            2 => Passed::Relayed,
+            _ => return None,
+        };
+        Some(Self { state: TaskState::from_number(number % Self::STEP)?, passed })
+    }
+}
+
+impl From<TaskState> for Standing {
+    fn from(state: TaskState) -> Self {
+        Self { state, passed: Passed::No }
+    }
+}
+
 /// The indexed facts of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -102,12 +173,20 @@ pub struct Head {
     pub updated: Timestamp,
     /// The place of its newest event.
     pub seq: Seq,
+    /// Whether it was handed over to another agent.
+    pub passed: Passed,
 }
 
 impl Head {
     /// The facts of a task after its newest event.
     pub fn new(id: impl Into<TaskId>, context: impl Into<ContextId>, state: TaskState, updated: Timestamp, seq: Seq) -> Self {
-        Self { id: id.into(), context: context.into(), state, updated, seq }
+        Self { id: id.into(), context: context.into(), state, updated, seq, passed: Passed::No }
+    }
+
+    /// How it stands in lists.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        Standing { state: self.state, passed: self.passed }
     }
 }
 
@@ -259,8 +338,10 @@ impl Stored {
 pub struct Filter {
     /// Only of this conversation.
     pub context: Option<ContextId>,
-    /// Only in this state.
+    /// Only in this state, and not handed over.
     pub state: Option<TaskState>,
+    /// Only those that stand in one of these ways; all when there is none.
+    pub among: Vec<Standing>,
     /// Only with a status at least this new.
     pub updated_from: Option<Timestamp>,
     /// Only after this one, in the order of the list.

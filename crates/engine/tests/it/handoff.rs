@@ -1,6 +1,8 @@
 //! Tasks that are handed over from agent to agent. Several engines in one process stand in for several agents; a register
 //! of them stands in for the network, and can be told to fail.
 
+mod sight;
+
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::{
@@ -847,6 +849,30 @@ async fn another_process_finishes_a_handoff() {
     }
 }
 
+/// HO-15, HO-22: what a client says while its task is being handed over reaches the other agent, also when the process dies meanwhile.
+#[tokio::test]
+async fn a_message_to_a_task_that_is_being_handed_over_is_not_lost() {
+    let house = House::new();
+    let b = start(&house.net, "b");
+    let first = house.process(house.net.passing("a"));
+    house.net.fail(Fault::Never);
+    let begun = begin(&first, &unaware(), "to b converse").await;
+    while tasks(&b).await.is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let mut more = SendMessage::new(Message::user("North").to_task(begun.id.clone()));
+    more.configuration.return_immediately = true;
+    first.send_message(&unaware(), more).await.unwrap();
+    first.shutdown(Duration::ZERO).await;
+    drop(first);
+    let second = house.process(house.net.passing("a"));
+    house.clock.advance(Duration::from_secs(60));
+    second.look_after().await.unwrap();
+    let done = until(&second, &unaware(), &begun.id, |task| task.status.state.is_terminal()).await;
+    assert_eq!((done.status.state, done.artifacts.last().unwrap().parts[0].as_text()), (TaskState::Completed, Some("North")));
+    assert_eq!(tasks(&b).await.len(), 1);
+}
+
 /// HO-15, HO-23: a relay goes on in another process, and nothing is told twice.
 #[tokio::test]
 async fn another_process_goes_on_with_a_relay() {
@@ -862,6 +888,8 @@ async fn another_process_goes_on_with_a_relay() {
     second.look_after().await.unwrap();
     let waits = until(&second, &unaware(), &begun.id, |task| task.status.state == TaskState::InputRequired).await;
     assert_eq!(waits.artifacts.len(), 1);
+    let said: Vec<_> = waits.history.iter().chain(&waits.status.message).map(|message| message.message_id.clone()).collect();
+    assert_eq!(said.iter().collect::<std::collections::BTreeSet<_>>().len(), said.len(), "{:?}", waits.history);
     let answer = SendMessage::new(Message::user("North").to_task(begun.id.clone()));
     let SendReply::Task(done) = second.send_message(&unaware(), answer).await.unwrap() else { panic!("no task") };
     assert_eq!(done.status.state, TaskState::Completed);

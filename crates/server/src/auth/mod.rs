@@ -73,6 +73,15 @@ impl Denial {
             answer.append(http::header::WWW_AUTHENTICATE, challenge.clone());
         }
     }
+
+    /// The same denial once more.
+    pub(crate) fn again(&self) -> Self {
+        let mut error = Error::new(self.error.kind(), self.error.message());
+        for (name, value) in self.error.metadata() {
+            error = error.with(name.clone(), value.clone());
+        }
+        Self { error, challenges: self.challenges.clone(), why: self.why }
+    }
 }
 
 impl From<Error> for Denial {

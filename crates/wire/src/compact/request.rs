@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Dialect,
     json::{self, Filled},
-    states,
+    states, transfer,
     v1_0::alias::{PushCall, ReadList, ReadMessage, TaskCall, agree},
 };
 
@@ -30,7 +30,14 @@ pub(super) fn decode(operation: Operation, json: &[u8]) -> Result<Request> {
         Operation::GetTask => Request::GetTask(json::read::<TaskCall>(json)?.get()),
         Operation::CancelTask => Request::CancelTask(json::read::<TaskCall>(json)?.cancel()),
         Operation::Subscribe => Request::Subscribe(json::read::<TaskCall>(json)?.subscribe()),
-        Operation::ListTasks => Request::ListTasks(json::read::<ReadList>(json)?.0),
+        Operation::ListTasks => {
+            let mut list = json::read::<ReadList>(json)?.0;
+            if list.status == TaskState::Completed {
+                // The dialect has a state of its own for what was handed over.
+                list.handed_over.get_or_insert(false);
+            }
+            Request::ListTasks(list)
+        }
         Operation::CreatePushConfig => Request::CreatePushConfig(Box::new(json::read::<ReadConfig>(json)?.0)),
         Operation::GetPushConfig => Request::GetPushConfig(json::read::<PushCall>(json)?.get()),
         Operation::ListPushConfigs => Request::ListPushConfigs(list_configs(json::read(json)?)),
@@ -212,7 +219,9 @@ impl Serialize for WriteList<'_> {
         let mut map = serializer.serialize_map(None)?;
         map.text("tenant", &list.tenant)?;
         map.some("contextId", list.context_id.as_ref())?;
-        if list.status != TaskState::Unspecified {
+        if list.handed_over == Some(true) {
+            map.serialize_entry("status", transfer::STATE)?;
+        } else if list.status != TaskState::Unspecified {
             map.serialize_entry("status", states::write(Dialect::Compact, list.status))?;
         }
         map.some("pageSize", list.page_size)?;

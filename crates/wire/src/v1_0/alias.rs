@@ -270,6 +270,22 @@ impl<'de> Deserialize<'de> for ReadState {
     }
 }
 
+/// What a list is narrowed to: tasks in a state, or tasks that were handed over (HO-5).
+enum Narrowed {
+    State(TaskState),
+    HandedOver,
+}
+
+impl<'de> Deserialize<'de> for Narrowed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let said = serde_json::Value::deserialize(deserializer)?;
+        if said == crate::transfer::STATE {
+            return Ok(Self::HandedOver);
+        }
+        ReadState::deserialize(said).map(|state| Self::State(state.0)).map_err(serde::de::Error::custom)
+    }
+}
+
 pub(crate) struct ReadList(pub(crate) ListTasks);
 
 impl<'de> Deserialize<'de> for ReadList {
@@ -280,7 +296,7 @@ impl<'de> Deserialize<'de> for ReadList {
             tenant: Option<String>,
             #[serde(default, alias = "context_id", deserialize_with = "proto_json::non_empty")]
             context_id: Option<ContextId>,
-            status: Option<ReadState>,
+            status: Option<Narrowed>,
             #[serde(default, alias = "page_size", deserialize_with = "proto_json::int32")]
             page_size: Option<i32>,
             #[serde(alias = "page_token")]
@@ -297,7 +313,11 @@ impl<'de> Deserialize<'de> for ReadList {
         let mut list = ListTasks::default();
         list.tenant = members.tenant.unwrap_or_default();
         list.context_id = members.context_id;
-        list.status = members.status.map(|state| state.0).unwrap_or_default();
+        match members.status {
+            Some(Narrowed::State(state)) => list.status = state,
+            Some(Narrowed::HandedOver) => (list.status, list.handed_over) = (TaskState::Completed, Some(true)),
+            None => {}
+        }
         list.page_size = members.page_size;
         list.page_token = members.page_token.unwrap_or_default();
         list.history_length = members.history_length;

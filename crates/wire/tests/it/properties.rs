@@ -170,6 +170,10 @@ fn fit_request(dialect: Dialect, request: &mut Request) {
             if dialect == Dialect::Compact && list.status == TaskState::Submitted {
                 list.status = TaskState::Working;
             }
+            if dialect == Dialect::Compact && list.status == TaskState::Completed {
+                // It has another word for those that were handed over.
+                list.handed_over = Some(false);
+            }
         }
         Request::CancelTask(cancel) if dialect == Dialect::V0_3Rest || dialect == Dialect::Compact => cancel.metadata.clear(),
         Request::CreatePushConfig(config) => fit_config(dialect, config),

@@ -426,3 +426,22 @@ fn nothing_that_a_peer_sends_does_harm() {
         }
     }
 }
+
+/// HO-5: the native filter selects what was handed over, and that of completed tasks leaves it out; both ways there and back.
+#[test]
+fn a_list_is_narrowed_to_what_was_handed_over() {
+    let limits = Limits::default();
+    for (word, handed_over) in [("TRANSFERRED", Some(true)), ("COMPLETED", Some(false)), ("WORKING", None)] {
+        let json = json!({"status": word}).to_string();
+        let request = Dialect::Compact.request(Operation::ListTasks, json.as_bytes(), &limits).unwrap();
+        let Request::ListTasks(list) = &request else { panic!("{request:?}") };
+        assert_eq!(list.handed_over, handed_over, "{word}");
+        assert_eq!(list.status == TaskState::Completed, handed_over.is_some());
+        let route = chancery_wire::rest::Route::find("GET", "/compact/tasks", None, false).unwrap().unwrap();
+        let asked = route.request(Dialect::Compact, &format!("status={word}"), b"", &limits).unwrap();
+        let Request::ListTasks(asked) = &asked else { panic!("{asked:?}") };
+        assert_eq!((asked.status, asked.handed_over), (list.status, list.handed_over), "{word}");
+        let written = Dialect::Compact.encode_request(&request).unwrap();
+        assert_eq!(serde_json::from_slice::<Value>(&written).unwrap(), json!({"status": word}));
+    }
+}

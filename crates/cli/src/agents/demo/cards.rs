@@ -143,6 +143,7 @@ pub(crate) fn agents() -> Vec<Made> {
             versions: variant.versions.to_vec(),
             on_restart: OnRestart::Fail,
             lattice: None,
+            ways: None,
             agent: Any { backend: Backend::Demo, places: None },
         })
         .collect()

@@ -4,6 +4,8 @@ use chancery_core::{Message, Object, Part, Role};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::passing::{Delegate, HandOver};
+
 /// The name of the protocol.
 pub(crate) const PROTOCOL: &str = "a2a-jsonl/1";
 /// The longest line.
@@ -50,11 +52,8 @@ pub(crate) enum Said {
         #[serde(flatten)]
         words: Words,
     },
-    Delegate {
-        #[serde(default)]
-        call: Value,
-    },
-    Handoff {},
+    Delegate(Delegate),
+    Handoff(Box<HandOver>),
     Log {
         #[serde(default)]
         level: String,
@@ -138,7 +137,9 @@ mod tests {
             r#"{"type":"artifact","parts":[{"raw":"AAEC","filename":"x.bin"}],"last":true}"#,
             r#"{"type":"reply","text":"hi"}"#,
             r#"{"type":"delegate","call":"c1","agent":"other","text":"x"}"#,
+            r#"{"type":"delegate","taskId":"t","call":2,"agent":"https://b.example","parts":[{"data":{}}],"skill":"count"}"#,
             r#"{"type":"handoff","agent":"other","reason":"y"}"#,
+            r#"{"type":"handoff","agent":"o","requires":["x"],"state":{"k":1},"outputKeys":{"n":[]},"text":"t"}"#,
             r#"{"type":"log","level":"warn","text":"z"}"#,
         ] {
             let read = read(line.as_bytes()).unwrap_or_else(|error| panic!("{line}: {error}"));

@@ -7,6 +7,7 @@
 //! ```
 
 mod line;
+mod passing;
 mod pool;
 mod worker;
 
@@ -25,11 +26,13 @@ use tokio::{
 
 use self::{
     line::{Said, State, Words},
+    passing::Calls,
     pool::Pool,
     worker::{Heard, Manner, Worker},
 };
 use super::{
     command::{prepared, too_long, unstarted},
+    peers::Directory,
     process::{Children, ending},
 };
 use crate::config::{self, Lifetime};
@@ -42,13 +45,22 @@ pub(crate) struct Jsonl {
     places: Arc<Semaphore>,
     pool: Pool,
     children: Children,
+    /// Who work may be passed on to, if that is said.
+    directory: Option<Arc<Directory>>,
 }
 
 impl Jsonl {
-    pub(crate) fn new(agent: &config::Agent, command: config::Command, lifetime: Lifetime, lenient: bool, children: Children) -> Self {
+    pub(crate) fn new(
+        agent: &config::Agent,
+        command: config::Command,
+        lifetime: Lifetime,
+        lenient: bool,
+        children: Children,
+        directory: Option<Arc<Directory>>,
+    ) -> Self {
         let manner = Manner { agent: agent.name.clone(), lifetime, lenient };
         let places = Arc::new(Semaphore::new(command.max_processes));
-        Self { command, timeout: agent.timeout, manner, places, pool: Pool::default(), children }
+        Self { command, timeout: agent.timeout, manner, places, pool: Pool::default(), children, directory }
     }
 
     pub(crate) async fn run(&self, turn: Turn) -> Result<Outcome, Failure> {
@@ -135,6 +147,7 @@ impl<'a> Talk<'a> {
         let mut answer: Option<Answer<'_>> = None;
         // An answer to a question, until the process says something after it.
         let mut unheard: Option<Message> = None;
+        let mut calls = Calls::default();
         loop {
             let waiting = answer.is_some();
             let next = async {
@@ -170,8 +183,9 @@ impl<'a> Talk<'a> {
                         Heard::Said(Said::Status { state: state @ (State::InputRequired | State::AuthRequired), words, metadata }) => {
                             answer = Some(self.ask(state, words, metadata).await?);
                         }
+                        Heard::Said(Said::Delegate(delegate)) => calls.begin(turn, self.agent.directory.as_ref(), delegate),
                         Heard::Said(said) => {
-                            if let Some(outcome) = self.hear(worker, said, limit).await? {
+                            if let Some(outcome) = self.hear(said).await? {
                                 return Ok(Next::Over(outcome));
                             }
                         }
@@ -190,8 +204,12 @@ impl<'a> Talk<'a> {
                         None => std::future::pending().await,
                     }
                 }
-                // The time that a client takes for its answer is not the agent's.
-                () = tokio::time::sleep_until(limit), if !waiting => return Err(too_long()),
+                line = calls.next() => {
+                    limit = Instant::now() + self.agent.timeout;
+                    self.send(worker, line, limit).await?;
+                }
+                // The time that a client takes for its answer is not the agent's, nor is that of other agents.
+                () = tokio::time::sleep_until(limit), if !waiting && calls.is_empty() => return Err(too_long()),
             }
         }
     }
@@ -203,7 +221,7 @@ impl<'a> Talk<'a> {
     }
 
     /// Takes one line; says how the turn ended, if it did.
-    async fn hear(&mut self, worker: &Worker, said: Said, limit: Instant) -> Result<Option<Outcome>, Failure> {
+    async fn hear(&mut self, said: Said) -> Result<Option<Outcome>, Failure> {
         match said {
             Said::Status { state, words, metadata } => return self.status(state, words, metadata).await,
             Said::Artifact { id, name, words, append, last } => self.artifact(id, name, words, append, last).await?,
@@ -211,16 +229,12 @@ impl<'a> Talk<'a> {
                 self.finish().await?;
                 return Ok(Some(Outcome::Reply(words.message("", Object::new()))));
             }
-            Said::Delegate { call } => {
-                let error = json!({"message": "delegation is not supported in this release"});
-                let line = json!({"type": "delegated", "taskId": self.turn.task_id(), "call": call, "error": error});
-                self.send(worker, line, limit).await?;
+            Said::Handoff(wanted) => {
+                self.finish().await?;
+                return Ok(Some(passing::hand_over(self.agent.directory.as_ref(), *wanted).await));
             }
-            Said::Handoff {} => {
-                return Ok(Some(Outcome::failed("The agent wanted to hand the task over, which is not supported in this release.")));
-            }
-            // Handled where they are read: they belong to no task.
-            Said::Ready { .. } | Said::Log { .. } | Said::Unknown => {}
+            // Handled where they are read: they belong to no task, or to more than this line.
+            Said::Delegate(_) | Said::Ready { .. } | Said::Log { .. } | Said::Unknown => {}
         }
         Ok(None)
     }
@@ -348,11 +362,11 @@ impl<'a> Talk<'a> {
             "message": message,
             "history": self.history,
             "skill": skill,
-            "principal": caller.subject.as_ref().map(|subject| json!({"iss": null, "sub": subject})),
+            "principal": caller.subject.as_deref().map(principal),
             "metadata": turn.metadata(),
             "acceptedOutputModes": turn.accepted_output_modes(),
             "deadline": moment(caller.deadline.map_or(limit, |at| limit.min(at.into()))),
-            "handoff": null,
+            "handoff": turn.handoff(),
             "extensions": caller.extensions,
         })
     }
@@ -401,6 +415,14 @@ fn described(mut parts: Vec<Part>, metadata: Object) -> Vec<Part> {
         last.metadata.extend(metadata);
     }
     parts
+}
+
+/// Who calls: the issuer and the subject, where an issuer vouches for it.
+fn principal(subject: &str) -> Value {
+    match subject.split_once('#').filter(|(iss, _)| iss.contains("://")) {
+        Some((iss, sub)) => json!({"iss": iss, "sub": sub}),
+        None => json!({"iss": null, "sub": subject}),
+    }
 }
 
 /// A moment of the runtime's clock as a date.

@@ -255,7 +255,7 @@ async fn hand(tasks: &Tasks, manner: &Manner, task: Option<&str>, said: Said) {
     let Some((task, sender)) = tasks.addressee(task) else {
         return tracing::warn!(agent = manner.agent, task, "a line speaks of no task that is open here");
     };
-    let over = matches!(&said, Said::Status { state, .. } if state.is_terminal()) || matches!(&said, Said::Reply { .. } | Said::Handoff {});
+    let over = matches!(&said, Said::Status { state, .. } if state.is_terminal()) || matches!(&said, Said::Reply { .. } | Said::Handoff(_));
     // A task that was canceled does not listen any more; its end is still noticed below.
     drop(sender.send(Heard::Said(said)).await);
     if over {

@@ -4,7 +4,7 @@ use crate::{config::nearest, trouble::Trouble};
 
 /// Every command, what it takes, and what it does.
 const ALL: [(&str, &str, &str); 10] = [
-    ("/new", "", "forgets the conversation, and begins another"),
+    ("/new", "", "forgets the conversation, and begins another with the first agent"),
     ("/task", "", "shows where the task stands"),
     ("/cancel", "", "cancels the task"),
     ("/file", "PATH", "puts a file, or the URL of one, into the next message"),

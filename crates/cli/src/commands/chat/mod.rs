@@ -2,16 +2,18 @@
 //!
 //! On a terminal the words of both sides stand below each other. Elsewhere each line of stdin is a turn, and the
 //! answers are printed as `send` prints them. The context is carried from turn to turn; the task only while it
-//! waits for somebody.
+//! waits for somebody. A task that is handed over takes the conversation along; `/new` begins one with the first agent.
 
 mod command;
 mod talk;
 
 use std::{
     io::{BufRead as _, IsTerminal as _},
+    rc::Rc,
     time::{Duration, Instant},
 };
 
+use chancery_client::{Follow, Handoff, Journey};
 use chancery_core::{CancelTask, ContextId, Event, GetTask, Message, Operations as _, Part, Role, SendMessage, SendReply, Task};
 use serde_json::json;
 use tokio::{
@@ -24,6 +26,7 @@ use crate::{
     args::{Chat, PartFlag},
     connect::{self, Agent, Capability},
     context::Context,
+    follow::until_settled,
     message,
     print::{
         Text,
@@ -52,17 +55,21 @@ pub(crate) async fn run(given: &Context, args: &Chat) -> Result<(), Trouble> {
         return Err(Trouble::usage("chat needs a terminal for its output, or a pipe for its input").hint("a2a send TEXT"));
     }
     let context = &conversational(given)?;
-    let agent = connect::agent(context).await?;
-    let name = agent.card.as_ref().map_or("agent", |card| card.name.as_str());
+    // What is not followed by itself, somebody at a terminal is asked about.
+    let follow = if args.follow_transfer { Follow::any() } else { Follow::same_origin() };
+    let agent = connect::connected(context, connect::builder(context)?.follow_handoffs(follow)).await?;
+    let home = Rc::new(Place { context: conversational(given)?, agent });
     let view = match (ears, given.printer.is_json() && !given.settings.stream) {
-        (true, _) => View::Talk(Box::new(Talk::new(context, name))),
+        (true, _) => View::Talk(Box::new(Talk::new(context, home.name()))),
         (false, true) => View::Whole,
         (false, false) => View::Live,
     };
     let mut session = Session {
         context,
-        agent: &agent,
-        streams: !args.no_stream && agent.offers(Capability::Streaming),
+        place: home.clone(),
+        home,
+        streams: !args.no_stream,
+        lines: lines(),
         view,
         context_id: context.settings.context_id.as_deref().map(ContextId::from),
         known: Known::default(),
@@ -96,11 +103,29 @@ enum View<'a> {
     Whole,
 }
 
+/// With whom one talks: the agent, and the settings by which a command would name it.
+struct Place {
+    context: Context,
+    agent: Agent,
+}
+
+impl Place {
+    fn name(&self) -> &str {
+        self.agent.card.as_ref().map_or("agent", |card| card.name.as_str())
+    }
+}
+
 /// One conversation.
 struct Session<'a> {
     context: &'a Context,
-    agent: &'a Agent,
+    /// Where the conversation is. A task that is handed over takes it along.
+    place: Rc<Place>,
+    /// Where it began.
+    home: Rc<Place>,
+    /// Whether streams may be used.
     streams: bool,
+    /// What the user types.
+    lines: mpsc::Receiver<std::io::Result<String>>,
     view: View<'a>,
     context_id: Option<ContextId>,
     /// The last task.
@@ -121,15 +146,15 @@ impl Session<'_> {
     /// Takes lines until there are no more.
     async fn converse(&mut self) -> Result<(), Trouble> {
         if let View::Talk(_) = self.view {
-            let client = &self.agent.client;
-            let who = self.agent.card.as_ref().map_or_else(|| client.url().to_string(), |card| format!("{} {}", card.name, card.version));
+            let client = &self.place.agent.client;
+            let who =
+                self.place.agent.card.as_ref().map_or_else(|| client.url().to_string(), |card| format!("{} {}", card.name, card.version));
             let words = format!("{} over {} {}. /help for commands.", who.trim_end(), client.binding(), client.version());
             self.context.printer.write(&format!("{}\n", crate::print::text::clean(&words)))?;
         }
         if let Some(task) = self.context.settings.task_id.clone() {
             self.take_up(&task).await?;
         }
-        let mut lines = lines();
         let mut warned = false;
         loop {
             // Heard before the prompt stands there, and anew each time: what a wait heard was meant for it.
@@ -137,7 +162,7 @@ impl Session<'_> {
             if let View::Talk(talk) = &mut self.view {
                 talk.prompt()?;
             }
-            let line = match next_line(&mut lines, &mut signals).await? {
+            let line = match next_line(&mut self.lines, &mut signals).await? {
                 Heard::Line(line) => line,
                 Heard::End => {
                     if let View::Talk(_) = self.view {
@@ -179,13 +204,14 @@ impl Session<'_> {
             Line::Say(words) => self.say(words).await?,
             Line::New => {
                 (self.context_id, self.known) = (None, Known::default());
+                self.go_to(self.home.clone());
                 self.remark("a new conversation")?;
             }
             Line::Task => self.show_task().await?,
             Line::Cancel => self.cancel().await?,
             Line::File(path) => self.attach(PartFlag::File, path)?,
             Line::Data(json) => self.attach(PartFlag::Data, json)?,
-            Line::Card => match &self.agent.card {
+            Line::Card => match &self.place.agent.card {
                 Some(card) => self.context.printer.result(card, |text| print_card(text, card, &Verdict::unchecked(card, "not checked")))?,
                 None => return Err(Trouble::usage("with --endpoint there is no card")),
             },
@@ -217,11 +243,13 @@ impl Session<'_> {
         let mut request = SendMessage::new(message.clone());
         request.metadata.extend(self.context.settings.metadata.clone());
         let begun = Instant::now();
-        let mut wait = Wait::new(self.context, self.agent)?;
+        let place = self.place.clone();
+        let streams = self.streams && place.agent.offers(Capability::Streaming);
+        let mut wait = Wait::new(&place.context, &place.agent)?;
         let sent = match &mut self.view {
             View::Talk(talk) => {
                 let idle = talk.idle();
-                let mut sending = std::pin::pin!(send(&mut wait, self.context, self.agent, self.streams, request, &mut **talk));
+                let mut sending = std::pin::pin!(send(&mut wait, &place, streams, request, &mut **talk));
                 loop {
                     tokio::select! {
                         biased;
@@ -235,15 +263,18 @@ impl Session<'_> {
             }
             View::Live => {
                 let mut live = Live::new(&self.context.printer);
-                let sent = send(&mut wait, self.context, self.agent, self.streams, request, &mut live).await;
+                let sent = send(&mut wait, &place, streams, request, &mut live).await;
                 live.close()?;
                 sent
             }
-            View::Whole => send(&mut wait, self.context, self.agent, self.streams, request, &mut Blank).await,
+            View::Whole => send(&mut wait, &place, streams, request, &mut Blank).await,
         };
         self.context.notes.clear();
         match sent {
-            Ok(reply) => self.answered(message, reply, begun.elapsed()),
+            Ok(reply) => {
+                let reply = self.followed(reply).await?;
+                self.answered(message, reply, begun.elapsed())
+            }
             Err(halt) => {
                 if wait.known.task.is_some() {
                     self.attached.clear();
@@ -252,6 +283,75 @@ impl Session<'_> {
                 self.halted(&wait, halt)
             }
         }
+    }
+
+    /// The answer of whoever has the task in the end. The conversation goes on there.
+    async fn followed(&mut self, mut reply: SendReply) -> Result<SendReply, Trouble> {
+        let Some(task) = reply.task().cloned() else { return Ok(reply) };
+        let mut journey = Journey::new(&self.place.agent.client, self.place.agent.caller(&self.place.context), task.id);
+        while let Some(transfer) = reply.task().and_then(report::transfer) {
+            // Should the other agent not be reached, this is where the conversation stands.
+            self.note(report::known(&reply));
+            let place = self.place.clone();
+            let mut wait = Wait::new(&place.context, &place.agent)?;
+            let handoff = wait.call(journey.handoff(&transfer)).await.map_err(|halt| wait.halted(halt))?;
+            if !handoff.followed && !self.agrees(&handoff).await? {
+                break;
+            }
+            self.remark(&handoff.to_string())?;
+            let reached = wait.call(journey.follow(&transfer)).await.map_err(|halt| wait.halted(halt))?;
+            let reached = reached.map_err(|error| place.agent.trouble(&place.context, error).or_hint(|| report::there(&transfer)))?;
+            let agent = place.agent.moved(journey.head().client(), transfer.grant.as_ref());
+            let context = conversational(&place.context.with_agent(&report::card_url(&transfer))?)?;
+            self.go_to(Rc::new(Place { context, agent }));
+            self.context_id = None;
+            self.note(report::of(&reached));
+            reply = self.settled(reached).await?;
+        }
+        Ok(reply)
+    }
+
+    /// Shows a task of another agent until it is done or wants something.
+    async fn settled(&mut self, task: Task) -> Result<SendReply, Trouble> {
+        let place = self.place.clone();
+        let mut wait = Wait::new(&place.context, &place.agent)?;
+        let settled = match &mut self.view {
+            View::Talk(talk) => until_settled(&place.agent, &mut wait, task, Mode::Stream, &mut **talk).await,
+            View::Live => {
+                let mut live = Live::new(&self.context.printer);
+                let settled = until_settled(&place.agent, &mut wait, task, Mode::Stream, &mut live).await;
+                live.close()?;
+                settled
+            }
+            View::Whole => until_settled(&place.agent, &mut wait, task, Mode::Stream, &mut Blank).await,
+        };
+        settled.map_err(|halt| {
+            self.note(wait.known.clone());
+            wait.halted(halt)
+        })
+    }
+
+    /// Whether somebody at a terminal wants to go on with another agent.
+    async fn agrees(&mut self, handoff: &Handoff) -> Result<bool, Trouble> {
+        let View::Talk(talk) = &mut self.view else { return Ok(false) };
+        talk.question(&format!("The task was {handoff}. Go on there? [y/N]"))?;
+        let mut signals = (heard(SignalKind::interrupt())?, heard(SignalKind::terminate())?);
+        match next_line(&mut self.lines, &mut signals).await? {
+            Heard::Line(line) => Ok(matches!(line.trim(), "y" | "Y" | "yes")),
+            Heard::Signal(143) => Err(Trouble::stopped(143)),
+            Heard::Signal(_) | Heard::End => {
+                self.context.printer.write("\n")?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Talks with another agent from now on.
+    fn go_to(&mut self, place: Rc<Place>) {
+        if let View::Talk(talk) = &mut self.view {
+            talk.rename(place.name());
+        }
+        self.place = place;
     }
 
     /// An answer is complete.
@@ -266,16 +366,16 @@ impl Session<'_> {
                     talk.remark(&format!("handed over to {} task {}", transfer.agent_endpoint, transfer.task_id))?;
                 }
                 if let (Some(chancery_core::TaskState::AuthRequired), Some(command)) =
-                    (state, resume::command(&self.context.settings, &known))
+                    (state, resume::command(&self.place.context.settings, &known))
                 {
                     talk.remark("when that is done, say so here, or run")?;
                     talk.command(&command)?;
                 }
             }
-            View::Live => report::outcome(self.context, &known, reply.task()),
+            View::Live => report::outcome(&self.place.context, &known, reply.task()),
             View::Whole => {
                 self.context.printer.line(&reply)?;
-                report::outcome(self.context, &known, reply.task());
+                report::outcome(&self.place.context, &known, reply.task());
             }
         }
         self.note(known);
@@ -325,10 +425,11 @@ impl Session<'_> {
     }
 
     async fn read(&self, get: GetTask) -> Result<Task, Trouble> {
-        let mut wait = Wait::new(self.context, self.agent)?;
-        let caller = self.agent.caller(self.context);
-        let read = wait.call(self.agent.client.get_task(&caller, get)).await.map_err(|halt| wait.halted(halt))?;
-        read.map_err(|error| self.agent.trouble(self.context, error))
+        let Place { context, agent } = &*self.place;
+        let mut wait = Wait::new(context, agent)?;
+        let caller = agent.caller(context);
+        let read = wait.call(agent.client.get_task(&caller, get)).await.map_err(|halt| wait.halted(halt))?;
+        read.map_err(|error| agent.trouble(context, error))
     }
 
     async fn show_task(&mut self) -> Result<(), Trouble> {
@@ -341,10 +442,12 @@ impl Session<'_> {
 
     async fn cancel(&mut self) -> Result<(), Trouble> {
         let Some(task) = self.known.task.clone() else { return Err(Trouble::usage("there is no task yet")) };
-        let mut wait = Wait::new(self.context, self.agent)?;
-        let caller = self.agent.caller(self.context);
-        let canceled = wait.call(self.agent.client.cancel_task(&caller, CancelTask::new(task))).await.map_err(|halt| wait.halted(halt))?;
-        let task = canceled.map_err(|error| self.agent.trouble(self.context, error))?;
+        let place = self.place.clone();
+        let Place { context, agent } = &*place;
+        let mut wait = Wait::new(context, agent)?;
+        let caller = agent.caller(context);
+        let canceled = wait.call(agent.client.cancel_task(&caller, CancelTask::new(task))).await.map_err(|halt| wait.halted(halt))?;
+        let task = canceled.map_err(|error| agent.trouble(context, error))?;
         match &mut self.view {
             View::Talk(talk) => talk.end(Some(task.state()), Some(&task.id), None)?,
             _ => self.context.printer.result(&task, |text| print_task::task(text, &task, Detail::default()))?,
@@ -427,7 +530,7 @@ impl Session<'_> {
         let Some(context) = &self.context_id else { return Ok(()) };
         let task = self.known.task.as_ref().filter(|_| self.known.state.is_interrupted());
         let task = task.map(|task| format!(" --task-id {}", quoted(task.as_str()))).unwrap_or_default();
-        let same = resume::same(&self.context.settings);
+        let same = resume::same(&self.place.context.settings);
         let line = format!("Resume with: a2a chat{same} --context-id {}{task}", quoted(context.as_str()));
         if self.context.printer.is_json() {
             self.context.notes.say(&line);
@@ -440,8 +543,7 @@ impl Session<'_> {
 /// Sends a message, over a stream or by asking again and again.
 async fn send(
     wait: &mut Wait<'_>,
-    context: &Context,
-    agent: &Agent,
+    Place { context, agent }: &Place,
     streams: bool,
     mut request: SendMessage,
     screen: &mut dyn Screen,

@@ -68,7 +68,7 @@ impl<'a> Talk<'a> {
             Color::Never => false,
             Color::Auto => said("NO_COLOR").is_none() && said("TERM").is_none_or(|term| term != "dumb"),
         };
-        let agent: String = clean(agent).to_lowercase().chars().filter(|c| *c != '\n').take(LONGEST_NAME).collect();
+        let agent = shortened(agent);
         let idle = Rc::new(Cell::new(true));
         Self { printer: &context.printer, agent, colored, open: None, task: None, shown: HashMap::new(), said: None, idle }
     }
@@ -82,6 +82,17 @@ impl<'a> Talk<'a> {
     pub(super) fn prompt(&mut self) -> Result<(), Trouble> {
         self.end_line()?;
         self.printer.write(&format!("{} ", self.colored(YOU, "you>")))
+    }
+
+    /// Asks the user something that is not for the agent.
+    pub(super) fn question(&mut self, words: &str) -> Result<(), Trouble> {
+        self.end_line()?;
+        self.printer.write(&format!("{} ", clean(words).replace('\n', " ")))
+    }
+
+    /// Another agent speaks from now on.
+    pub(super) fn rename(&mut self, agent: &str) {
+        self.agent = shortened(agent);
     }
 
     /// A remark that is nobody's words.
@@ -274,6 +285,11 @@ impl Screen for Talk<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// What an agent is called in front of its words.
+fn shortened(agent: &str) -> String {
+    clean(agent).to_lowercase().chars().filter(|c| *c != '\n').take(LONGEST_NAME).collect()
 }
 
 fn color(state: TaskState) -> &'static str {

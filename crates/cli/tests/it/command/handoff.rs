@@ -8,7 +8,7 @@ use chancery_engine::{
 };
 use chancery_server::{Running, Server};
 
-use super::{Desk, field};
+use super::{Desk, field, terminal::Terminal};
 
 async fn billing() -> Running {
     let agent = |turn: Turn| async move {
@@ -57,5 +57,81 @@ fn a_task_that_is_handed_over_is_followed_when_the_user_says_so() {
             assert!(field(&ran.out, "Transferred to").starts_with(billing.url()), "{ran:?}");
         }
     }
+    runtime.block_on(async { tokio::join!(triage.shutdown(), billing.shutdown()) });
+}
+
+/// An agent that asks before it pays back.
+async fn asking() -> Running {
+    let agent = |turn: Turn| async move {
+        turn.status("Looking").await?;
+        let account = turn.require_input("Which account?").await?;
+        Ok::<_, Failure>(Outcome::artifact(Artifact::new(format!("paid {} to {}", turn.text(), account.text()))))
+    };
+    let card = Card::new("Billing", "Pays back").skill("refund", "Pays back").streaming(true);
+    Server::new(card, agent).store(Memory::new()).bind("127.0.0.1:0").await.unwrap()
+}
+
+/// HO-60, HO-62: a conversation goes on with whoever has the task, says so in one line, and comes back with a new conversation. Without a
+/// word about it, it goes nowhere else.
+#[test]
+fn a_chat_goes_on_where_the_task_was_handed_over_to() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let billing = runtime.block_on(asking());
+    let triage = runtime.block_on(triage(billing.url().to_owned()));
+    let desk = Desk::new();
+    for flags in [&["--follow-transfer"][..], &["--follow-transfer", "--no-stream"]] {
+        let arguments = [&["chat", "-a", triage.url()], flags].concat();
+        let ran = desk.run_with("refund\n17\nDE31\n/card\n/new\nhello\n/card\n", &arguments);
+        assert_eq!(ran.code, 0, "{arguments:?} {ran:?}");
+        assert!(ran.out.contains("Which invoice?") && ran.out.contains("Which account?"), "{ran:?}");
+        assert!(ran.out.contains("paid 17 to DE31"), "{ran:?}");
+        assert_eq!(ran.err.matches(&format!("handed over to {}", billing.url())).count(), 1, "{ran:?}");
+        // The card of the one who has the task, and of the first one again after that.
+        let (there, home) = (ran.out.find("Name: Billing").unwrap(), ran.out.rfind("Name: Triage").unwrap());
+        assert!(there < home, "{ran:?}");
+        assert!(field(&ran.out, "Resume with").contains(triage.url()), "{ran:?}");
+    }
+    let ran = desk.run_with("refund\n17\n", &["chat", "-a", triage.url(), "--follow-transfer"]);
+    let line = field(&ran.out, "Resume with").to_owned();
+    assert!(line.contains(billing.url()) && line.contains("--task-id"), "{ran:?}");
+    let words: Vec<_> = line.split(' ').skip(1).collect();
+    let ran = desk.run_with("DE32\n", &words);
+    assert!(ran.code == 0 && ran.out.contains("paid 17 to DE32"), "{ran:?}");
+
+    let ran = desk.run_with("refund\n17\n", &["chat", "-a", triage.url()]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(!ran.out.contains("Which account?") && ran.err.contains("handed over to another agent"), "{ran:?}");
+    runtime.block_on(async { tokio::join!(triage.shutdown(), billing.shutdown()) });
+}
+
+/// HO-60: somebody at a terminal is asked before the conversation goes to another origin.
+#[test]
+fn a_chat_at_a_terminal_asks_before_it_goes_elsewhere() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let billing = runtime.block_on(asking());
+    let triage = runtime.block_on(triage(billing.url().to_owned()));
+    let desk = Desk::new();
+    let mut terminal = Terminal::new(&desk, &format!("a2a chat -a {}", triage.url()), &[("NO_COLOR", "1"), ("CI", "1")]);
+    for (answer, goes) in [("n", false), ("y", true)] {
+        terminal.until("you> ");
+        terminal.say("refund");
+        terminal.until("triage> Which invoice?");
+        terminal.until("you> ");
+        terminal.say("17");
+        terminal.until("Go on there? [y/N] ");
+        terminal.say(answer);
+        if goes {
+            terminal.until("billing> Which account?");
+            terminal.until("you> ");
+            terminal.say("DE31");
+            terminal.until("billing> paid 17 to DE31");
+        } else {
+            terminal.until("[handed over to ");
+        }
+    }
+    terminal.until("you> ");
+    terminal.press("\u{4}");
+    terminal.until("Resume with: a2a chat");
+    assert_eq!(terminal.end().0, 0);
     runtime.block_on(async { tokio::join!(triage.shutdown(), billing.shutdown()) });
 }

@@ -4,14 +4,14 @@
 
 use std::collections::HashMap;
 
-use chancery_core::{Bytes, PushConfigId, Seq, TaskId, TaskState, Timestamp};
+use chancery_core::{Bytes, PushConfigId, Seq, TaskId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     tally::Moved,
-    value::{SEQ_BITS, limit, log_key, nanos, scope as scope_of, seq, state},
+    value::{SEQ_BITS, limit, log_key, nanos, scope as scope_of, seq, standing},
 };
-use crate::store::{Commit, Delivery, Due, Error, KeyAnswer, KeyRecord, Lease, Result, Scope, Settled};
+use crate::store::{Commit, Delivery, Due, Error, KeyAnswer, KeyRecord, Lease, Result, Scope, Settled, Standing};
 
 /// Scopes whose numbers are remembered; all are forgotten when there are more.
 const SCOPES: usize = 16 * 1024;
@@ -36,7 +36,7 @@ pub(super) struct Changes<'a> {
 /// What a commit must know of a task.
 struct Known {
     key: i64,
-    state: TaskState,
+    standing: Standing,
     updated: i64,
     seq: Seq,
 }
@@ -96,7 +96,7 @@ impl<'a> Changes<'a> {
         log_key(0, commit.row.last)?;
         let made = self.run(
             "INSERT INTO task (id, scope, context, state, updated, seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING",
-            params![head.id.as_str(), owner, head.context.as_str(), head.state.number(), nanos(head.updated), number(head.seq)],
+            params![head.id.as_str(), owner, head.context.as_str(), head.standing().number(), nanos(head.updated), number(head.seq)],
         )?;
         if made == 0 {
             return Err(Error::Conflict(head.id.clone()));
@@ -105,7 +105,7 @@ impl<'a> Changes<'a> {
         if let Some(lease) = &commit.lease {
             self.lease(task, lease)?;
         }
-        self.moved.push(Moved { scope: owner, from: None, to: Some(head.state) });
+        self.moved.push(Moved { scope: owner, from: None, to: Some(head.standing()) });
         Ok(task)
     }
 
@@ -113,14 +113,14 @@ impl<'a> Changes<'a> {
         let head = &commit.head;
         log_key(known.key, commit.row.last)?;
         // Naming the indexed columns would move the task in its indexes even if they stay the same.
-        if (known.state, known.updated) == (head.state, nanos(head.updated)) {
+        if (known.standing, known.updated) == (head.standing(), nanos(head.updated)) {
             self.run("UPDATE task SET seq = ?2 WHERE key = ?1", params![known.key, number(head.seq)])?;
         } else {
             self.run(
                 "UPDATE task SET state = ?2, updated = ?3, seq = ?4 WHERE key = ?1",
-                params![known.key, head.state.number(), nanos(head.updated), number(head.seq)],
+                params![known.key, head.standing().number(), nanos(head.updated), number(head.seq)],
             )?;
-            self.moved.push(Moved { scope: owner, from: Some(known.state), to: Some(head.state) });
+            self.moved.push(Moved { scope: owner, from: Some(known.standing), to: Some(head.standing()) });
         }
         match &commit.lease {
             Some(lease) => self.lease(known.key, lease),
@@ -209,7 +209,7 @@ impl<'a> Changes<'a> {
     }
 
     pub(super) fn due(&mut self, agent: &str, now: Timestamp, lease: Timestamp, at_most: usize) -> Result<Vec<Due>> {
-        // CROSS JOIN fixes the order: what is due stands together in its index.
+        // The numbers are those of finished tasks, handed over or not. CROSS JOIN fixes the order: what is due stands together in its index.
         let mut statement = self.connection.prepare_cached(
             "SELECT outbox.id, tenant, agent, owner, task.id, config, outbox.seq, attempts
              FROM outbox CROSS JOIN task ON task.key = outbox.task CROSS JOIN scope ON scope.key = task.scope
@@ -277,12 +277,12 @@ impl<'a> Changes<'a> {
         // CROSS JOIN fixes the order: each scope's old tasks stand together in its index.
         let mut statement = self.connection.prepare_cached(
             "SELECT task.key, task.scope, task.state FROM scope CROSS JOIN task INDEXED BY task_newest
-             WHERE agent = ?3 AND task.scope = scope.key AND updated < ?1 AND state IN (3, 4, 5, 7) LIMIT ?2",
+             WHERE agent = ?3 AND task.scope = scope.key AND updated < ?1 AND state % 16 IN (3, 4, 5, 7) LIMIT ?2",
         )?;
         let mut rows = statement.query(params![nanos(before), limit(at_most), agent])?;
         let mut old = Vec::new();
         while let Some(row) = rows.next()? {
-            old.push((row.get(0)?, row.get(1)?, state(row.get(2)?)?));
+            old.push((row.get(0)?, row.get(1)?, standing(row.get(2)?)?));
         }
         for (task, scope, from) in &old {
             self.forget(*task, *scope, *from)?;
@@ -296,7 +296,7 @@ impl<'a> Changes<'a> {
         Ok(old.len())
     }
 
-    fn forget(&mut self, task: i64, scope: i64, from: TaskState) -> Result<()> {
+    fn forget(&mut self, task: i64, scope: i64, from: Standing) -> Result<()> {
         self.run("DELETE FROM log WHERE key BETWEEN ?1 AND ?2", [task << SEQ_BITS, ((task + 1) << SEQ_BITS) - 1])?;
         self.run("DELETE FROM task WHERE key = ?1", [task])?;
         self.moved.push(Moved { scope, from: Some(from), to: None });
@@ -315,7 +315,7 @@ impl<'a> Changes<'a> {
             // The id is taken, by somebody who must not be named.
             return Err(Error::Conflict(id.clone()));
         }
-        Ok(Some(Known { key: row.get(1)?, state: state(row.get(2)?)?, updated: row.get(3)?, seq: seq(row.get(4)?)? }))
+        Ok(Some(Known { key: row.get(1)?, standing: standing(row.get(2)?)?, updated: row.get(3)?, seq: seq(row.get(4)?)? }))
     }
 
     /// The task, if its newest event is the expected one; `None` if there is none and none is expected.

@@ -169,9 +169,9 @@ impl Sqlite {
     async fn total(&self, total: Total) -> Result<usize> {
         Ok(match total {
             Total::Counted(total) => total,
-            Total::Tallied { scope, state } => match self.tallies.total(scope, state) {
+            Total::Tallied { scope, among } => match self.tallies.total(scope, &among) {
                 Some(total) => total,
-                None => self.count(scope).await?.total(state),
+                None => self.count(scope).await?.total(&among),
             },
         })
     }

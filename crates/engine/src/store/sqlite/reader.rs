@@ -18,9 +18,9 @@ use super::{
     queue::{Queue, closed},
     schema,
     tally::Tally,
-    value::{SEQ_BITS, count, limit, log_key, nanos, scope as scope_of, seq, state, timestamp, unreadable},
+    value::{SEQ_BITS, count, limit, log_key, nanos, scope as scope_of, seq, standing, timestamp, unreadable},
 };
-use crate::store::{Due, Filter, Head, KeyAnswer, KeyRecord, Lease, Result, Row, Scope, Stored};
+use crate::store::{Due, Filter, Head, KeyAnswer, KeyRecord, Lease, Result, Row, Scope, Standing, Stored};
 
 /// Few, so that a slow read holds up few others.
 const BATCH: usize = 16;
@@ -130,13 +130,13 @@ pub(super) struct Page<T> {
 }
 
 /// How many tasks match a filter.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) enum Total {
     Counted(usize),
     /// To be looked up in the tallies.
     Tallied {
         scope: i64,
-        state: Option<TaskState>,
+        among: Vec<Standing>,
     },
 }
 
@@ -238,7 +238,7 @@ impl View<'_> {
             tasks.push(task(row)?);
         }
         let total = if tallied {
-            Total::Tallied { scope: owner, state: filter.state }
+            Total::Tallied { scope: owner, among: among(filter) }
         } else if filter.after.is_none() && tasks.len() < filter.limit {
             // That was all of them.
             Total::Counted(tasks.len())
@@ -339,7 +339,7 @@ impl View<'_> {
         let mut rows = statement.query([scope])?;
         let mut tally = Tally::default();
         while let Some(row) = rows.next()? {
-            tally.set(state(row.get(0)?)?, row.get(1)?);
+            tally.set(standing(row.get(0)?)?, row.get(1)?);
         }
         Ok(tally)
     }
@@ -389,6 +389,11 @@ impl<'a> Query<'a> {
                 query.conditions += " AND state <> 3";
             }
         }
+        if filter.state.is_none() && !filter.among.is_empty() {
+            let numbers: Vec<_> = filter.among.iter().map(|standing| standing.number().to_string()).collect();
+            // Those that are asked for together are few, or they are most tasks: the index of all is in the right order.
+            query.conditions += &format!(" AND state IN ({})", numbers.join(", "));
+        }
         if let Some(from) = filter.updated_from {
             query.and("updated >= ?", nanos(from));
         }
@@ -426,14 +431,21 @@ impl<'a> Query<'a> {
     }
 }
 
+/// In which ways the tasks of a list stand; in any when there is none.
+fn among(filter: &Filter) -> Vec<Standing> {
+    filter.state.map_or_else(|| filter.among.clone(), |state| vec![state.into()])
+}
+
 /// Where the task of a row stands.
 fn head(row: &rusqlite::Row<'_>) -> Result<Head> {
+    let Standing { state, passed } = standing(row.get(3)?)?;
     Ok(Head {
         id: row.get_ref(1)?.as_str().map_err(unreadable)?.into(),
         context: row.get_ref(2)?.as_str().map_err(unreadable)?.into(),
-        state: state(row.get(3)?)?,
+        state,
         updated: timestamp(row.get(4)?)?,
         seq: seq(row.get(5)?)?,
+        passed,
     })
 }
 

@@ -9,21 +9,21 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use chancery_core::TaskState;
+use crate::store::Standing;
 
 /// Scopes that are kept at a time. Beyond it all are forgotten, and counted again when needed.
 const SCOPES: usize = 16 * 1024;
 
 /// The tasks of one scope by state; while they are being counted, the changes since.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Tally([i64; TaskState::ALL.len()]);
+pub(super) struct Tally([i64; Standing::COUNT]);
 
 /// A task was made (no `from`), changed its state, or went (no `to`).
 #[derive(Debug)]
 pub(super) struct Moved {
     pub(super) scope: i64,
-    pub(super) from: Option<TaskState>,
-    pub(super) to: Option<TaskState>,
+    pub(super) from: Option<Standing>,
+    pub(super) to: Option<Standing>,
 }
 
 /// The tallies of the scopes that were asked for.
@@ -52,22 +52,25 @@ struct Entry {
 pub(super) struct Pending(u64);
 
 impl Tally {
-    pub(super) fn set(&mut self, state: TaskState, count: i64) {
-        self.0[state as usize] = count;
+    pub(super) fn set(&mut self, standing: Standing, count: i64) {
+        self.0[standing.index()] = count;
     }
 
-    /// The tasks in a state, or all.
-    pub(super) fn total(&self, state: Option<TaskState>) -> usize {
-        let total = state.map_or_else(|| self.0.iter().sum(), |state| self.0[state as usize]);
+    /// The tasks that stand in one of these ways; all of them when there is none.
+    pub(super) fn total(&self, among: &[Standing]) -> usize {
+        let total = match among {
+            [] => self.0.iter().sum::<i64>(),
+            among => among.iter().map(|standing| self.0[standing.index()]).sum(),
+        };
         usize::try_from(total).unwrap_or(0)
     }
 
     fn apply(&mut self, moved: &Moved) {
         if let Some(from) = moved.from {
-            self.0[from as usize] -= 1;
+            self.0[from.index()] -= 1;
         }
         if let Some(to) = moved.to {
-            self.0[to as usize] += 1;
+            self.0[to.index()] += 1;
         }
     }
 }
@@ -78,10 +81,10 @@ impl Tallies {
         self.between.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The tasks of a scope in a state, or all; `None` when they were not counted yet.
-    pub(super) fn total(&self, scope: i64, state: Option<TaskState>) -> Option<usize> {
+    /// The tasks of a scope that stand in one of these ways, or all; `None` when they were not counted yet.
+    pub(super) fn total(&self, scope: i64, among: &[Standing]) -> Option<usize> {
         let inner = self.lock();
-        inner.scopes.get(&scope).filter(|entry| entry.pending.is_none()).map(|entry| entry.tally.total(state))
+        inner.scopes.get(&scope).filter(|entry| entry.pending.is_none()).map(|entry| entry.tally.total(among))
     }
 
     /// From now on the changes of a scope are noted, until it is [`counted`](Self::counted). `None`

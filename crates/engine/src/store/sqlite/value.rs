@@ -1,9 +1,9 @@
 //! How our values stand in columns, and what SQLite's errors mean to us.
 
-use chancery_core::{BoxError, Seq, TaskState, Timestamp};
+use chancery_core::{BoxError, Seq, Timestamp};
 use rusqlite::{ErrorCode, Row};
 
-use crate::store::{Error, Result, Scope};
+use crate::store::{Error, Result, Scope, Standing};
 
 const NANOS: i64 = 1_000_000_000;
 
@@ -35,8 +35,8 @@ pub(super) fn seq(number: i64) -> Result<Seq> {
     u64::try_from(number).map(Seq::new).map_err(unreadable)
 }
 
-pub(super) fn state(number: i64) -> Result<TaskState> {
-    TaskState::from_number(number).ok_or_else(|| unreadable(format!("state {number} is unknown")))
+pub(super) fn standing(number: i64) -> Result<Standing> {
+    Standing::from_number(number).ok_or_else(|| unreadable(format!("state {number} is unknown")))
 }
 
 /// The scope in three columns from `at` on.
