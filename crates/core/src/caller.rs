@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{error::Result, event::Seq, json::Object, secret::Secret, time::Timestamp};
+use crate::{card::Skill, error::Result, event::Seq, json::Object, secret::Secret, security::SecurityRequirement, time::Timestamp};
 
 /// The circumstances of one call: who it is for, what was activated, how long it may take.
 ///
@@ -171,6 +171,29 @@ impl Caller {
     pub fn carried(mut self, carried: Carried) -> Self {
         self.carried = Some(carried);
         self
+    }
+
+    /// Whether the caller may use a skill of a card: it meets one of the skill's requirements, or there is none.
+    ///
+    /// ```
+    /// use chancery_core::{Caller, SecurityRequirement, Skill};
+    /// let mut refund = Skill::new("refund", "Pays money back");
+    /// refund.security_requirements.push(SecurityRequirement::new().and("oidc", ["refund.write"]));
+    /// let ada = Caller::new("ada").scheme("oidc");
+    /// assert!(!ada.may_use(&refund));
+    /// assert!(ada.scope("refund.write").may_use(&refund));
+    /// ```
+    #[must_use]
+    pub fn may_use(&self, skill: &Skill) -> bool {
+        skill.security_requirements.is_empty() || skill.security_requirements.iter().any(|requirement| self.meets(requirement))
+    }
+
+    /// Whether the caller proved who it is by every scheme of a requirement, and has the scopes that it names.
+    #[must_use]
+    pub fn meets(&self, requirement: &SecurityRequirement) -> bool {
+        let proved = |scheme: &str| self.scheme.as_deref().is_some_and(|shown| shown.split('+').any(|name| name == scheme));
+        let has = |scopes: &[String]| scopes.iter().all(|scope| self.scopes.contains(scope));
+        requirement.schemes.iter().all(|(scheme, scopes)| proved(scheme) && has(scopes))
     }
 
     /// Whether an extension is active for this call.

@@ -226,7 +226,10 @@ impl<'a> Call<'a> {
     fn public_card(&self, card: &Card, error: Error) -> Result<Reply> {
         let none = matches!(
             error.kind(),
-            ErrorKind::UnsupportedOperation | ErrorKind::ExtendedAgentCardNotConfigured | ErrorKind::Unauthenticated
+            ErrorKind::UnsupportedOperation
+                | ErrorKind::ExtendedAgentCardNotConfigured
+                | ErrorKind::Unauthenticated
+                | ErrorKind::PermissionDenied
         );
         let wanted = self.version == Version::V0_3 && self.operation == Operation::GetExtendedCard;
         if none && wanted { Ok(Reply::Card(Box::new(card.clone()))) } else { Err(error) }

@@ -18,7 +18,7 @@ use http_body_util::BodyExt;
 use tracing::Instrument as _;
 
 use crate::{
-    auth::Denial,
+    auth::{self, Auth, Denial},
     call,
     doors::{Hosted, Inner},
     limit::{Limits, StreamPass},
@@ -156,6 +156,12 @@ impl<'a> Visit<'a> {
         done
     }
 
+    /// Whether the caller may do this at all, with this agent.
+    fn allowed(&self, auth: &Auth, operation: Operation, request: &Request) -> Result<(), Denial> {
+        auth.allow(&self.agent.key, &self.who, operation)?;
+        auth.allow_skills(&self.agent.key, &self.who, &self.agent.card, request)
+    }
+
     async fn enter(&self, version: Version, operation: Operation, request: Request, json_will_do: bool) -> Done {
         let refused = |denial: Denial| {
             let mut challenges = HeaderMap::new();
@@ -163,7 +169,7 @@ impl<'a> Visit<'a> {
             Done { answer: Err(denial.error), caller: Caller::anonymous(), challenges, pass: None }
         };
         if let Some(auth) = &self.agent.auth
-            && let Err(denial) = auth.allow(&self.agent.key, &self.who, operation)
+            && let Err(denial) = self.allowed(auth, operation, &request)
         {
             return refused(self.doors.denied(self.agent, self.peer, denial));
         }
@@ -180,6 +186,7 @@ impl<'a> Visit<'a> {
             Ok((_request, pass)) => {
                 caller.deadline = self.deadline.map(tokio::time::Instant::into_std);
                 let (operations, caller) = (&*self.agent.operations, &mut caller);
+                let guarded = self.agent.auth.is_some();
                 // Other versions write a card in a form that nobody has signed.
                 let seal = self.agent.seal.as_ref().filter(|_| version == Version::V1_0);
                 let answer = async move {
@@ -187,8 +194,11 @@ impl<'a> Visit<'a> {
                         return Ok(Reached::Json(text));
                     }
                     let mut answer = call::answer(operations, caller, request).await?;
-                    if let (Answer::Reply(Reply::Card(card)), Some(seal)) = (&mut answer, seal) {
-                        seal.sign_extended(card)?;
+                    if let Answer::Reply(Reply::Card(card)) = &mut answer {
+                        if guarded {
+                            auth::shown_to(caller, card);
+                        }
+                        seal.map(|seal| seal.sign_extended(card)).transpose()?;
                     }
                     Ok(Reached::from(answer))
                 };

@@ -11,19 +11,24 @@
 //!     `-- otherwise ----------------------------------------------------> 401, with a challenge per scheme
 //! ```
 //!
-//! What the card says of security is made from this, so that it is true.
+//! What the card says of security is made from this, so that it is true. What a card demands for one of its skills is
+//! demanded here too (skill.rs).
 
 mod certificate;
 mod jwt;
 mod keys;
 mod scheme;
+mod skill;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use chancery_core::{Caller, Card, Error, ErrorKind, Operation, Result, SecurityRequirement};
 use http::{HeaderName, HeaderValue, request::Parts};
 
-pub(crate) use self::certificate::PeerCertificate;
+pub(crate) use self::{certificate::PeerCertificate, skill::shown_to};
 use self::scheme::{Identity, Kind, Proven};
 pub use self::{
     certificate::CertificateName,
@@ -54,6 +59,8 @@ pub struct Auth {
     read: BTreeSet<String>,
     /// Scopes that all operations need which change something.
     write: BTreeSet<String>,
+    /// Scopes that skills need, by their ids.
+    skills: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// A caller that is not let in.
@@ -132,6 +139,15 @@ impl Auth {
         self
     }
 
+    /// Scopes that are needed to use the skill of this id. The card says so, the extended card leaves out what its caller may not
+    /// use, and who may use no skill at all is refused. A request cannot name a skill, but for work that another agent passes on: an
+    /// agent with several skills asks `turn.may`.
+    #[must_use]
+    pub fn scopes_for_skill<S: Into<String>>(mut self, skill: impl Into<String>, scopes: impl IntoIterator<Item = S>) -> Self {
+        self.skills.insert(skill.into(), scopes.into_iter().map(Into::into).collect());
+        self
+    }
+
     /// Checks that what was said has a meaning, and says who fetches keys.
     ///
     /// # Errors
@@ -144,6 +160,9 @@ impl Auth {
         for (at, (name, scheme)) in self.schemes.iter().enumerate() {
             if name.is_empty() || self.schemes[..at].iter().any(|(other, _)| other == name) {
                 return wrong(format!("auth: the name {name:?} is empty or there twice"));
+            }
+            if name.contains('+') {
+                return wrong(format!("auth: the name {name:?} looks like several schemes together"));
             }
             match &scheme.kind {
                 Kind::Jwt(jwt) => jwt.prepare(client)?,
@@ -188,6 +207,7 @@ impl Auth {
         let used = |name: &String| alternatives.iter().any(|requirement| requirement.schemes.contains_key(name));
         let schemes = self.schemes.iter().filter(|(name, _)| used(name));
         card.security_schemes = schemes.map(|(name, scheme)| (name.clone(), scheme.description())).collect();
+        self.describe_skills(&alternatives, card);
         card.security_requirements = alternatives;
         if self.anonymous {
             // What is met by nothing, as OpenAPI says it.
