@@ -6,7 +6,7 @@
 //!     |
 //!   each alternative: a scheme, or several together
 //!     |   all of them prove something, with the scopes it demands -----> Caller
-//!     |   proved, but a scope is missing ------------------------------> 403
+//!     |   proved, but a scope is missing, or may not act for others ---> 403
 //!     |   nothing shown at all, and anonymous callers are let in ------> Caller without a name
 //!     `-- otherwise ----------------------------------------------------> 401, with a challenge per scheme
 //! ```
@@ -25,7 +25,7 @@ use std::{
     sync::Arc,
 };
 
-use chancery_core::{Caller, Card, Error, ErrorKind, Operation, Result, SecurityRequirement};
+use chancery_core::{Caller, Card, Error, ErrorKind, Operation, Presented, Result, SecurityRequirement};
 use http::{HeaderName, HeaderValue, request::Parts};
 
 pub(crate) use self::{certificate::PeerCertificate, skill::shown_to};
@@ -61,6 +61,8 @@ pub struct Auth {
     write: BTreeSet<String>,
     /// Scopes that skills need, by their ids.
     skills: BTreeMap<String, BTreeSet<String>>,
+    /// Whether agents get the tokens of issuers that callers showed.
+    keeps_tokens: bool,
 }
 
 /// A caller that is not let in.
@@ -145,6 +147,14 @@ impl Auth {
     #[must_use]
     pub fn scopes_for_skill<S: Into<String>>(mut self, skill: impl Into<String>, scopes: impl IntoIterator<Item = S>) -> Self {
         self.skills.insert(skill.into(), scopes.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Whether agents find the token of an issuer that their caller showed, in `Caller::presented`. It is for those who exchange it for
+    /// a token with which they call another agent, and for nothing else: never pass it on. Tokens are not kept unless it is said.
+    #[must_use]
+    pub fn keep_tokens(mut self, keep: bool) -> Self {
+        self.keeps_tokens = keep;
         self
     }
 
@@ -237,7 +247,7 @@ impl Auth {
                     break;
                 };
                 missing.extend(requirement.schemes[name].iter().filter(|scope| !identity.scopes.contains(*scope)).cloned());
-                caller = Some(joined(caller, name, identity));
+                caller = Some(self.joined(caller, name, identity));
             }
             match caller.filter(|_| complete) {
                 Some(caller) if missing.is_empty() => return Ok(caller),
@@ -248,6 +258,10 @@ impl Auth {
         if let Some(missing) = lacking {
             return Err(self.lacking(realm, &missing));
         }
+        let barred = seen.iter().flatten().find_map(|proven| if let Proven::Barred(why) = proven { Some(*why) } else { None });
+        if let Some(why) = barred {
+            return Err(Denial { why, ..Error::new(ErrorKind::PermissionDenied, "The credentials do not allow this").into() });
+        }
         let wrong = seen.iter().flatten().find_map(|proven| if let Proven::Wrong(why) = proven { Some(*why) } else { None });
         let proved = seen.iter().flatten().any(|proven| matches!(proven, Proven::Known(_)));
         if self.anonymous && wrong.is_none() && !proved {
@@ -257,6 +271,22 @@ impl Auth {
             return Err(Denial { why: "the keys cannot be fetched", ..error.into() });
         }
         Err(self.unknown(realm, &alternatives, wrong))
+    }
+
+    /// The caller with what one more scheme has proved. The first one says who it is.
+    fn joined(&self, caller: Option<Caller>, name: &str, identity: &Identity) -> Caller {
+        let mut caller = match caller {
+            None => identity.actors.iter().fold(Caller::new(&identity.subject).scheme(name), Caller::actor),
+            Some(caller) => {
+                let schemes = format!("{}+{name}", caller.scheme.as_deref().unwrap_or_default());
+                caller.scheme(schemes)
+            }
+        };
+        caller.scopes.extend(identity.scopes.iter().cloned());
+        caller.carried = caller.carried.or_else(|| identity.carried.as_deref().cloned());
+        let token = identity.token.as_ref().filter(|_| self.keeps_tokens);
+        caller.presented = caller.presented.or_else(|| token.cloned().map(Presented::new));
+        caller
     }
 
     /// Whether a caller may do this at all, whatever task it is about.
@@ -289,20 +319,6 @@ impl Auth {
         let words = if wrong.is_some() { "The credentials are not valid" } else { ErrorKind::Unauthenticated.default_message() };
         Denial { challenges, error: Error::new(ErrorKind::Unauthenticated, words), why: wrong.unwrap_or("no credentials") }
     }
-}
-
-/// The caller with what one more scheme has proved. The first one says who it is.
-fn joined(caller: Option<Caller>, name: &str, identity: &Identity) -> Caller {
-    let mut caller = match caller {
-        None => Caller::new(&identity.subject).scheme(name),
-        Some(caller) => {
-            let schemes = format!("{}+{name}", caller.scheme.as_deref().unwrap_or_default());
-            caller.scheme(schemes)
-        }
-    };
-    caller.scopes.extend(identity.scopes.iter().cloned());
-    caller.carried = caller.carried.or_else(|| identity.carried.as_deref().cloned());
-    caller
 }
 
 fn changes(operation: Operation) -> bool {

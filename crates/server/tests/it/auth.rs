@@ -1,5 +1,6 @@
 //! Who is let in, who is sent away, and what both are told: in every binding and version, through real sockets.
 
+mod actor;
 mod flood;
 mod issuer;
 mod jwt;
