@@ -77,7 +77,7 @@ where
     // Agents are told apart by what is in the body. Where all of them have the same rules, nobody's body is read for nothing.
     let early = match call.alike() {
         Some(agent) => match Visit::begin(doors, agent, &head, peer).await {
-            Ok(visit) => Some(visit.who),
+            Ok(visit) => Some((visit.who, visit.until)),
             Err(denial) => return call.denied(denial),
         },
         None => None,
@@ -87,7 +87,7 @@ where
         Err(refusal) => return refused(&refusal),
     };
     let visit = match early {
-        Some(who) => Ok(Visit { doors, agent, head: &head, peer, who, deadline: None }),
+        Some((who, until)) => Ok(Visit { doors, agent, head: &head, peer, who, deadline: None, until }),
         None => Visit::begin(doors, agent, &head, peer).await,
     };
     match visit {
@@ -202,7 +202,7 @@ impl<'a> Call<'a> {
                 Some(pass) => {
                     let numbered = done.caller.has_extension(extension::SEQUENCE);
                     let encoder = codec::EventEncoder::new(self.version, file_bytes, numbered);
-                    let closing = self.doors.closing.clone().cancelled_owned();
+                    let closing = visit.closing();
                     let events = EventFrames::new(events, encoder, told.clone(), self.deadline, closing, pass);
                     return success(told, tonic::body::Body::new(events));
                 }

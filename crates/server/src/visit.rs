@@ -20,6 +20,7 @@ use tracing::Instrument as _;
 use crate::{
     auth::{self, Auth, Denial},
     call,
+    closing::Closing,
     doors::{Hosted, Inner},
     limit::{Limits, StreamPass},
 };
@@ -38,6 +39,8 @@ pub(crate) struct Visit<'a> {
     pub(crate) who: Caller,
     /// When the caller stops waiting.
     pub(crate) deadline: Option<tokio::time::Instant>,
+    /// When a stream is to end, because what the caller proved ends then.
+    pub(crate) until: Option<tokio::time::Instant>,
 }
 
 /// A request that was refused before anybody looked at what it asks.
@@ -78,8 +81,8 @@ impl<'a> Visit<'a> {
     /// Lets a caller in, by the head of its request alone. Until then it takes no place from anybody.
     pub(crate) async fn begin(doors: &'a Inner, agent: &'a Hosted, head: &'a Parts, peer: Option<IpAddr>) -> Result<Self, Denial> {
         let denied = |denial| doors.denied(agent, peer, denial);
-        let mut who = match &agent.auth {
-            None => Caller::anonymous(),
+        let (mut who, until) = match &agent.auth {
+            None => (Caller::anonymous(), None),
             Some(auth) => auth.admit(&agent.key, agent.url(), head).await.map_err(denied)?,
         };
         if let Some(tokens) = &agent.scope_tokens
@@ -87,13 +90,18 @@ impl<'a> Visit<'a> {
         {
             who.carried = Some(carried);
         }
-        Ok(Self { doors, agent, head, peer, who, deadline: None })
+        Ok(Self { doors, agent, head, peer, who, deadline: None, until })
     }
 
     /// The same visit, of a caller who may have named the task itself: only the task knows in which version it was made.
     pub(crate) fn naming_tasks(&self) -> Self {
-        let Self { doors, agent, head, peer, who, deadline } = self;
-        Self { doors, agent, head, peer: *peer, who: who.clone().naming_tasks(), deadline: *deadline }
+        let Self { doors, agent, head, peer, who, deadline, until } = self;
+        Self { doors, agent, head, peer: *peer, who: who.clone().naming_tasks(), deadline: *deadline, until: *until }
+    }
+
+    /// When a stream that answers is to end although its task goes on.
+    pub(crate) fn closing(&self) -> Closing {
+        Closing::new(&self.doors.closing, self.until)
     }
 
     /// The version that the request names, in its header or else in its query.

@@ -26,6 +26,7 @@ pub(crate) struct Auth {
     anonymous: bool,
     read_scopes: Vec<String>,
     write_scopes: Vec<String>,
+    end_streams: bool,
     /// `[auth.exchange]`.
     exchange: Option<Exchange>,
 }
@@ -90,11 +91,25 @@ pub(crate) struct Tls {
     pub(crate) client_ca: Option<PathBuf>,
 }
 
-pub(super) const AUTH: Keys = Keys { known: &["require", "anonymous", "read_scopes", "write_scopes"], later: &[] };
+pub(super) const AUTH: Keys = Keys { known: &["require", "anonymous", "read_scopes", "write_scopes", "end_streams"], later: &[] };
 pub(super) const EXCHANGE: Keys =
     Keys { known: &["token_url", "client_id", "client_secret", "actor_token", "audience", "scopes"], later: &[] };
 pub(super) const SCHEME: Keys = Keys {
-    known: &["name", "type", "in", "field", "scopes", "issuer", "audience", "jwks", "algorithms", "leeway", "prefix", "actors", "certificate_name"],
+    known: &[
+        "name",
+        "type",
+        "in",
+        "field",
+        "scopes",
+        "issuer",
+        "audience",
+        "jwks",
+        "algorithms",
+        "leeway",
+        "prefix",
+        "actors",
+        "certificate_name",
+    ],
     later: &["flows", "introspection"],
 };
 const HOLDER: Keys = Keys { known: &["subject", "secret", "certificate", "scopes"], later: &["tenant"] };
@@ -115,7 +130,7 @@ const TYPES: [(&str, Type); 5] =
 impl Auth {
     /// Who may call, as the server understands it.
     pub(crate) fn rules(&self) -> chancery::Auth {
-        let auth = chancery::Auth::new().anonymous(self.anonymous).keep_tokens(self.exchange.is_some());
+        let auth = chancery::Auth::new().anonymous(self.anonymous).keep_tokens(self.exchange.is_some()).end_streams(self.end_streams);
         let auth = auth.scopes_to_read(&self.read_scopes).scopes_to_write(&self.write_scopes);
         let auth = self.schemes.iter().fold(auth, |auth, named| auth.scheme(&named.name, named.scheme()));
         auth.requiring(self.requirements(&self.require))
@@ -193,7 +208,7 @@ pub(super) fn auth(
     exchange: Option<Listed<'_>>,
     folder: &Path,
 ) -> Result<Option<Auth>> {
-    let said = ["require", "anonymous", "read_scopes", "write_scopes"].iter().find_map(|key| section.key_span(key));
+    let said = AUTH.known.iter().find_map(|key| section.key_span(key));
     let said = said.or_else(|| exchange.as_ref().map(|(span, _)| span.clone()));
     let schemes = self::schemes(document, schemes, folder)?;
     if schemes.is_empty() {
@@ -213,6 +228,7 @@ pub(super) fn auth(
         anonymous: or(section.flag("anonymous")?, || false),
         read_scopes: words(&mut section, "read_scopes")?,
         write_scopes: words(&mut section, "write_scopes")?,
+        end_streams: or(section.flag("end_streams")?, || false),
     };
     auth.require = alternatives(&mut section, "require", Some(&auth), false)?.unwrap_or_default();
     Ok(Some(auth))

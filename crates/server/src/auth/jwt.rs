@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 use chancery_core::{Error, Result};
+use chancery_engine::clock::{Clock as _, SystemClock};
 use jsonwebtoken::{Algorithm as Alg, Validation};
 use serde_json::{Map, Value};
 
@@ -246,7 +247,17 @@ impl Jwt {
         {
             return Proven::Barred("whoever acts for the subject may not do so here");
         }
-        Proven::Known(Identity { scopes, actors, ..Identity::new(format!("{}{subject}", self.prefix)) })
+        let until = self.end(claims);
+        Proven::Known(Identity { scopes, actors, until, ..Identity::new(format!("{}{subject}", self.prefix)) })
+    }
+
+    /// When a token ends, with the leeway that it has.
+    fn end(&self, claims: &Map<String, Value>) -> Option<tokio::time::Instant> {
+        let end = Duration::try_from_secs_f64(claims.get("exp").and_then(Value::as_f64)?).ok()?.checked_add(self.leeway)?;
+        let (seconds, nanos) = SystemClock.now().unix();
+        let now = Duration::new(u64::try_from(seconds).ok()?, nanos.unsigned_abs());
+        // What ends later than there is time never does.
+        tokio::time::Instant::now().checked_add(end.saturating_sub(now))
     }
 
     /// Those who act for the subject by the `act` claim (RFC 8693, section 4.1): whoever acts now, and inside of that who acted

@@ -27,14 +27,15 @@ use std::{
 
 use chancery_core::{Caller, Card, Error, ErrorKind, Operation, Presented, Result, SecurityRequirement};
 use http::{HeaderName, HeaderValue, request::Parts};
+use tokio::time::Instant;
 
-pub(crate) use self::{certificate::PeerCertificate, skill::shown_to};
 use self::scheme::{Identity, Kind, Proven};
 pub use self::{
     certificate::CertificateName,
     jwt::{Algorithm, Jwt},
     scheme::{Digest, Holder, Scheme},
 };
+pub(crate) use self::{certificate::PeerCertificate, skill::shown_to};
 use crate::guard;
 
 /// Who may come in.
@@ -63,6 +64,8 @@ pub struct Auth {
     skills: BTreeMap<String, BTreeSet<String>>,
     /// Whether agents get the tokens of issuers that callers showed.
     keeps_tokens: bool,
+    /// Whether streams end with the tokens that they were begun with.
+    ends_streams: bool,
 }
 
 /// A caller that is not let in.
@@ -158,6 +161,14 @@ impl Auth {
         self
     }
 
+    /// Whether a stream ends when the token of an issuer ends that it was begun with. Clients that take their streams up again do so
+    /// with a new token; to others the stream is cut, so that streams go on unless it is said.
+    #[must_use]
+    pub fn end_streams(mut self, end: bool) -> Self {
+        self.ends_streams = end;
+        self
+    }
+
     /// Checks that what was said has a meaning, and says who fetches keys.
     ///
     /// # Errors
@@ -225,15 +236,16 @@ impl Auth {
         }
     }
 
-    /// Lets a caller in to the agent at an address, or says why not. Only the head of the request is looked at.
-    pub(crate) async fn admit(&self, realm: &str, url: &str, head: &Parts) -> Result<Caller, Denial> {
+    /// Lets a caller in to the agent at an address, or says why not; and says when its streams are to end. Only the head of the request is
+    /// looked at.
+    pub(crate) async fn admit(&self, realm: &str, url: &str, head: &Parts) -> Result<(Caller, Option<Instant>), Denial> {
         let alternatives = self.alternatives();
         // Of each scheme, once.
         let mut seen: Vec<Option<Proven>> = vec![None; self.schemes.len()];
         let (mut lacking, mut unavailable) = (None, None);
         for requirement in &alternatives {
             let mut caller: Option<Caller> = None;
-            let (mut complete, mut missing) = (true, BTreeSet::new());
+            let (mut complete, mut missing, mut until) = (true, BTreeSet::new(), None);
             for (at, name, scheme) in self.schemes_of(requirement) {
                 if seen[at].is_none() {
                     seen[at] = Some(scheme.prove(url, head).await.unwrap_or_else(|error| {
@@ -248,9 +260,10 @@ impl Auth {
                 };
                 missing.extend(requirement.schemes[name].iter().filter(|scope| !identity.scopes.contains(*scope)).cloned());
                 caller = Some(self.joined(caller, name, identity));
+                until = [until, identity.until.filter(|_| self.ends_streams)].into_iter().flatten().min();
             }
             match caller.filter(|_| complete) {
-                Some(caller) if missing.is_empty() => return Ok(caller),
+                Some(caller) if missing.is_empty() => return Ok((caller, until)),
                 Some(_) => lacking = Some(missing),
                 None => {}
             }
@@ -265,7 +278,7 @@ impl Auth {
         let wrong = seen.iter().flatten().find_map(|proven| if let Proven::Wrong(why) = proven { Some(*why) } else { None });
         let proved = seen.iter().flatten().any(|proven| matches!(proven, Proven::Known(_)));
         if self.anonymous && wrong.is_none() && !proved {
-            return Ok(Caller::anonymous());
+            return Ok((Caller::anonymous(), None));
         }
         if let Some(error) = unavailable {
             return Err(Denial { why: "the keys cannot be fetched", ..error.into() });

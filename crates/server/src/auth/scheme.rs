@@ -83,6 +83,8 @@ pub(super) struct Identity {
     pub(super) actors: Vec<String>,
     /// The scope token that was the proof.
     pub(super) carried: Option<Box<Carried>>,
+    /// When the proof ends, if it does.
+    pub(super) until: Option<tokio::time::Instant>,
     /// The token of an issuer that was the proof.
     pub(super) token: Option<Secret>,
 }
@@ -102,7 +104,7 @@ pub(super) enum Proven {
 impl Identity {
     /// Somebody with a name and nothing else.
     pub(super) fn new(subject: String) -> Self {
-        Self { subject, scopes: BTreeSet::new(), actors: Vec::new(), carried: None, token: None }
+        Self { subject, scopes: BTreeSet::new(), actors: Vec::new(), carried: None, until: None, token: None }
     }
 }
 

@@ -73,7 +73,7 @@ impl Issuer {
 /// RFC 8693 as the issuer sees it: a client it knows, a token of its own, and the agent that it is for. Nobody exchanges that of mallory.
 fn exchanged(url: &str, key: &Ed25519KeyPair, asked: &Asked) -> Option<String> {
     let form = fields(asked);
-    let right = asked.header("authorization") == Some("Basic dHJpYWdlOnRoZSBzZWNyZXQ=")
+    let right = asked.header("authorization") == Some("Basic dHJpYWdlOnMzY3JldA==")
         && form["grant_type"] == "urn:ietf:params:oauth:grant-type:token-exchange"
         && form["subject_token_type"] == "urn:ietf:params:oauth:token-type:access_token";
     let claims = form["subject_token"].split('.').nth(1)?;
@@ -87,8 +87,7 @@ fn exchanged(url: &str, key: &Ed25519KeyPair, asked: &Asked) -> Option<String> {
 }
 
 fn signed(key: &Ed25519KeyPair, claims: &Value) -> String {
-    let [header, claims] =
-        [r#"{"alg":"EdDSA","kid":"k"}"#.to_owned(), claims.to_string()].map(|part| BASE64_URL_SAFE_NO_PAD.encode(part));
+    let [header, claims] = [r#"{"alg":"EdDSA","kid":"k"}"#.to_owned(), claims.to_string()].map(|part| BASE64_URL_SAFE_NO_PAD.encode(part));
     let message = format!("{header}.{claims}");
     format!("{message}.{}", BASE64_URL_SAFE_NO_PAD.encode(key.sign(message.as_bytes())))
 }
@@ -107,7 +106,7 @@ impl Billing {
     async fn start(issuer: &Issuer) -> Self {
         // Tokens are for its own origin, which is to be known before it is there.
         let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let jwt = Jwt::issuer(&issuer.peer.url, [format!("http://{address}")]).actors([format!("{}#triage", issuer.peer.url)]).prefix("");
+        let jwt = Jwt::issuer(&issuer.peer.url, [format!("http://{address}")]).actors(["triage"]).prefix("");
         let own = Scheme::api_key(ApiKeyLocation::Header, "X-API-Key").holder(Holder::new("triage itself", Digest::of("k-31")));
         let auth = Auth::new().scheme("oidc", Scheme::jwt(jwt)).scheme("key", own).keep_tokens(true);
         let reached: Arc<Mutex<Vec<Option<String>>>> = Arc::default();
@@ -160,7 +159,7 @@ fn folder(name: &str) -> std::path::PathBuf {
 }
 
 fn exchange(issuer: &Issuer) -> Exchange {
-    Exchange::at(format!("{}/token", issuer.peer.url), "triage", "the secret").unwrap()
+    Exchange::at(format!("{}/token", issuer.peer.url), "triage", "s3cret").unwrap()
 }
 
 async fn ask(triage: &Running, secrets: Secrets, words: &str) -> String {
