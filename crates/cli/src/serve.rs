@@ -416,6 +416,11 @@ impl Plan {
         if let Some(auth) = &self.rules {
             server = server.auth(auth.clone());
         }
+        if let Some(auth) = self.config.as_ref().and_then(|config| config.auth.as_ref())
+            && let Some(peers) = auth.peers().map_err(told)?
+        {
+            server = server.peers(peers);
+        }
         if let Some(tokens) = self.config.as_ref().and_then(|config| config.reach.tokens()) {
             server = server.scope_tokens(tokens);
         }
@@ -646,13 +651,19 @@ impl Rules<'_> {
         if self.config.is_none() && agent == demo::SECURE {
             return place.auth(demo::rules());
         }
-        let own =
-            self.config.and_then(|config| config.agents.iter().find(|known| known.name == agent)).and_then(|agent| agent.auth.as_ref());
-        match (own, self.all, self.config.and_then(|config| config.auth.as_ref())) {
-            (Some(alternatives), _, _) if alternatives.is_empty() => place.open(),
-            (Some(alternatives), Some(all), Some(auth)) => place.auth(all.clone().requiring(auth.requirements(alternatives))),
-            _ => place,
+        let said = self.config.and_then(|config| config.agents.iter().find(|known| known.name == agent));
+        if said.is_some_and(|agent| agent.auth.as_ref().is_some_and(Vec::is_empty)) {
+            return place.open();
         }
+        let (Some(agent), Some(all), Some(auth)) = (said, self.all, self.config.and_then(|config| config.auth.as_ref())) else {
+            return place;
+        };
+        let rules = match &agent.auth {
+            Some(alternatives) => all.clone().requiring(auth.requirements(alternatives)),
+            None if agent.skill_scopes.is_empty() => return place,
+            None => all.clone(),
+        };
+        place.auth(agent.skill_scopes.iter().fold(rules, |rules, (skill, scopes)| rules.scopes_for_skill(skill, scopes)))
     }
 }
 

@@ -332,7 +332,7 @@ impl Client {
             if self.turn_to_another(&peer, &failed) {
                 continue;
             }
-            if !renewed && Box::pin(peer.renewed(self.settings(), &failed)).await? {
+            if !renewed && Box::pin(peer.renewed(call, self.settings(), &failed)).await? {
                 renewed = true;
                 self.settings().eye.notice(|| Notice::Renewed);
                 continue;
@@ -465,20 +465,21 @@ impl Peer {
         });
     }
 
-    fn gate<'a>(&'a self, settings: &Settings) -> Gate<'a> {
+    fn gate<'a>(&'a self, call: &'a Call, settings: &Settings) -> Gate<'a> {
         Gate {
             card: self.card.as_deref(),
             card_url: self.card_url.as_deref(),
             origin: &self.origin,
             binding: self.route.binding,
             certificate: settings.tls.has_identity(),
+            on_behalf_of: call.caller.presented.as_ref(),
         }
     }
 
     /// The credentials that go with every request.
-    async fn attached(&self, settings: &Settings) -> Result<Attached> {
+    async fn attached(&self, call: &Call, settings: &Settings) -> Result<Attached> {
         let Some(purse) = &settings.purse.0 else { return Ok(Attached::default()) };
-        let attached = self.gate(settings).attach(&**purse).await?;
+        let attached = self.gate(call, settings).attach(&**purse).await?;
         if !attached.placed.is_empty() && self.is_exposed() {
             settings.eye.notice(|| Notice::Unencrypted { origin: self.origin.clone() });
         }
@@ -491,17 +492,17 @@ impl Peer {
     }
 
     /// Whether credentials that were refused are others now.
-    async fn renewed(&self, settings: &Settings, failed: &Failed) -> Result<bool> {
+    async fn renewed(&self, call: &Call, settings: &Settings, failed: &Failed) -> Result<bool> {
         let refused = Trouble::of(&failed.error).and_then(Trouble::status) == Some(401);
         let Some(purse) = settings.purse.0.as_ref().filter(|_| refused) else { return Ok(false) };
-        let gate = self.gate(settings);
+        let gate = self.gate(call, settings);
         let placed = gate.attach(&**purse).await?.placed;
         gate.renew(&**purse, &placed).await
     }
 
     async fn attempt(&self, call: &Call, settings: &Settings) -> Result<Answered, Failed> {
         let request = call.request_for(&self.route);
-        let Attached { headers, query, placed } = self.attached(settings).await.map_err(Failed::here)?;
+        let Attached { headers, query, placed } = self.attached(call, settings).await.map_err(Failed::here)?;
         let mut head = Head {
             call: Some((request.operation(), self.route.version, self.route.binding)),
             headers: call.headers_for(&self.route, settings).map_err(Failed::here)?,

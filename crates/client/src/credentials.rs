@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use async_trait::async_trait;
 use chancery_core::{
-    Binding, Card, Error, ErrorKind, Result, Secret, SecurityRequirement, SecurityScheme,
+    Binding, Card, Error, ErrorKind, Presented, Result, Secret, SecurityRequirement, SecurityScheme,
     security::{ApiKeyLocation, ApiKeyScheme, HttpAuthScheme},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -60,6 +60,9 @@ pub struct Asked<'a> {
     pub origin: &'a str,
     /// Where the card came from, if that is known.
     pub card_url: Option<&'a str>,
+    /// The token of whoever the call is made for, if an agent makes it for its caller. It is for the issuer alone, which gives another
+    /// one for it.
+    pub on_behalf_of: Option<&'a Presented>,
     /// Whether there is a card. Without one, the schemes are the usual ones, and none is demanded.
     pub declared: bool,
 }
@@ -240,6 +243,8 @@ pub(crate) struct Gate<'a> {
     pub(crate) binding: Binding,
     /// Whether the client has a certificate to show.
     pub(crate) certificate: bool,
+    /// The token of whoever the call is made for.
+    pub(crate) on_behalf_of: Option<&'a Presented>,
 }
 
 impl Gate<'_> {
@@ -350,7 +355,8 @@ impl Gate<'_> {
     }
 
     fn asked<'a>(&'a self, name: &'a str, scheme: &'a SecurityScheme, scopes: &'a [String]) -> Asked<'a> {
-        Asked { name, scheme, scopes, origin: self.origin, card_url: self.card_url, declared: self.card.is_some() }
+        let Self { card_url, origin, on_behalf_of, .. } = *self;
+        Asked { name, scheme, scopes, origin, card_url, on_behalf_of, declared: self.card.is_some() }
     }
 }
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{error::Result, event::Seq, json::Object, secret::Secret, time::Timestamp};
+use crate::{card::Skill, error::Result, event::Seq, json::Object, secret::Secret, security::SecurityRequirement, time::Timestamp};
 
 /// The circumstances of one call: who it is for, what was activated, how long it may take.
 ///
@@ -16,6 +16,10 @@ pub struct Caller {
     pub tenant: String,
     /// Who the caller is; `None` when nobody was asked.
     pub subject: Option<String>,
+    /// Who acts for the subject, if the credential says so: the one who calls first, then those on whose behalf it was called, back
+    /// to the first who acted. Only the one who calls counts for what is allowed (RFC 8693, section 4.1); the others are for the
+    /// record.
+    pub actors: Vec<String>,
     /// What the caller may do.
     pub scopes: BTreeSet<String>,
     /// How the caller proved who it is: the name of a security scheme in the card, or several joined by `+`. `None` for
@@ -38,6 +42,47 @@ pub struct Caller {
     pub grant: Option<Secret>,
     /// How far the task may reach by the token that came with the call.
     pub carried: Option<Carried>,
+    /// The token by which the caller proved who it is, where the server keeps it so that it can be exchanged.
+    pub presented: Option<Presented>,
+}
+
+/// The token that a caller presented, for whoever exchanges it for one with which another agent is called (RFC 8693). It is shown to
+/// the issuer alone: neither stored nor sent to another agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Presented {
+    /// The token.
+    pub token: Secret,
+    /// The scopes that may be asked for with it, as patterns of a scope (`*` at the end matches the rest); no limit when `None`.
+    pub scopes: Option<Vec<String>>,
+}
+
+impl Presented {
+    /// A token without a limit to what may be asked for with it.
+    pub fn new(token: impl Into<Secret>) -> Self {
+        Self { token: token.into(), scopes: None }
+    }
+
+    /// The same token, with which no more may be asked for than a scope allows: the member `scopes` of its JSON.
+    #[must_use]
+    pub fn within(&self, scope: Option<&Object>) -> Self {
+        let limit = scope.and_then(|scope| scope.get("scopes"));
+        // A limit that cannot be read allows nothing.
+        let names = |limit: &serde_json::Value| -> Vec<String> {
+            limit.as_array().into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect()
+        };
+        Self { token: self.token.clone(), scopes: limit.map(names).or_else(|| self.scopes.clone()) }
+    }
+
+    /// Whether a scope may be asked for.
+    #[must_use]
+    pub fn allows(&self, scope: &str) -> bool {
+        let matches = |pattern: &String| match pattern.strip_suffix('*') {
+            Some(start) => scope.starts_with(start),
+            None => pattern == scope,
+        };
+        self.scopes.as_ref().is_none_or(|limit| limit.iter().any(matches))
+    }
 }
 
 /// A scope token that came with a call, and what it says. It has been verified.
@@ -100,6 +145,13 @@ impl Caller {
     #[must_use]
     pub fn tenant(mut self, tenant: impl Into<String>) -> Self {
         self.tenant = tenant.into();
+        self
+    }
+
+    /// Adds somebody who acts for the subject, behind those who were added before.
+    #[must_use]
+    pub fn actor(mut self, actor: impl Into<String>) -> Self {
+        self.actors.push(actor.into());
         self
     }
 
@@ -171,6 +223,36 @@ impl Caller {
     pub fn carried(mut self, carried: Carried) -> Self {
         self.carried = Some(carried);
         self
+    }
+
+    /// Adds the token by which the caller proved who it is.
+    #[must_use]
+    pub fn presented(mut self, token: impl Into<Secret>) -> Self {
+        self.presented = Some(Presented::new(token));
+        self
+    }
+
+    /// Whether the caller may use a skill of a card: it meets one of the skill's requirements, or there is none.
+    ///
+    /// ```
+    /// use chancery_core::{Caller, SecurityRequirement, Skill};
+    /// let mut refund = Skill::new("refund", "Pays money back");
+    /// refund.security_requirements.push(SecurityRequirement::new().and("oidc", ["refund.write"]));
+    /// let ada = Caller::new("ada").scheme("oidc");
+    /// assert!(!ada.may_use(&refund));
+    /// assert!(ada.scope("refund.write").may_use(&refund));
+    /// ```
+    #[must_use]
+    pub fn may_use(&self, skill: &Skill) -> bool {
+        skill.security_requirements.is_empty() || skill.security_requirements.iter().any(|requirement| self.meets(requirement))
+    }
+
+    /// Whether the caller proved who it is by every scheme of a requirement, and has the scopes that it names.
+    #[must_use]
+    pub fn meets(&self, requirement: &SecurityRequirement) -> bool {
+        let proved = |scheme: &str| self.scheme.as_deref().is_some_and(|shown| shown.split('+').any(|name| name == scheme));
+        let has = |scopes: &[String]| scopes.iter().all(|scope| self.scopes.contains(scope));
+        requirement.schemes.iter().all(|(scheme, scopes)| proved(scheme) && has(scopes))
     }
 
     /// Whether an extension is active for this call.

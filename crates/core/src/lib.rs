@@ -45,7 +45,7 @@ mod validate;
 
 pub use artifact::Artifact;
 pub use bytes::Bytes;
-pub use caller::{Caller, Carried, ScopeTokens, TraceContext};
+pub use caller::{Caller, Carried, Presented, ScopeTokens, TraceContext};
 pub use card::{Capabilities, Card, Extension, Interface, Provider, Signature, Skill};
 pub use error::{BoxError, Error, ErrorKind, FieldViolation, Result};
 pub use event::{ArtifactUpdate, Event, Seq, SharedEvent, StatusUpdate};

@@ -562,7 +562,7 @@ impl Driver {
         let Some(run) = &mut self.run else { return };
         let Some(passing) = run.turn.passing() else { return self.ended(Err(pass::perform::impossible())) };
         let (cancels, asked) = mpsc::unbounded_channel();
-        let ride = Ride { turn: run.turn.clone(), live, passing, cancels: asked, canceling: Vec::new(), token: None };
+        let ride = Ride { turn: run.turn.clone(), live, passing, cancels: asked, canceling: Vec::new(), token: None, scope: None };
         (run.agent, run.limit, run.cancels) = (pass::perform::start(ride, handoff), None, Some(cancels));
     }
 
@@ -577,7 +577,7 @@ impl Driver {
             return self.journal.put_status(TaskState::Failed, Some(words));
         };
         let (cancels, asked) = mpsc::unbounded_channel();
-        let ride = Ride { turn: turn.clone(), live, passing, cancels: asked, canceling: Vec::new(), token: None };
+        let ride = Ride { turn: turn.clone(), live, passing, cancels: asked, canceling: Vec::new(), token: None, scope: None };
         self.run = Some(Run { agent: pass::perform::resume(ride, record), turn, limit: None, cancels: Some(cancels) });
     }
 

@@ -154,6 +154,16 @@ impl Turn {
         &self.shared.caller
     }
 
+    /// Whether the caller may use the skill of this id: it is on a card of this agent, and the caller has what the card demands for
+    /// it. For agents that find out themselves which skill a message is about. A turn that is run again after a crash knows the name
+    /// of its caller and no more, and may use only what is demanded of nobody.
+    #[must_use]
+    pub fn may(&self, skill: &str) -> bool {
+        let setup = self.shared.engine.setup();
+        let mut skills = setup.card.skills.iter().chain(setup.extended.iter().flat_map(|card| &card.skills));
+        skills.find(|known| known.id == skill).is_some_and(|known| self.caller().may_use(known))
+    }
+
     /// Facts about the request.
     #[must_use]
     pub fn metadata(&self) -> &Object {

@@ -207,7 +207,7 @@ impl<'a> Call<'a> {
                 Some(pass) => {
                     let numbered = done.caller.has_extension(extension::SEQUENCE);
                     let encoder = codec::EventEncoder::new(self.version, file_bytes, numbered);
-                    let closing = self.doors.closing.clone().cancelled_owned();
+                    let closing = visit.closing();
                     let events = EventFrames::new(events, encoder, told.clone(), self.deadline, closing, pass);
                     return success(told, tonic::body::Body::new(events));
                 }
@@ -231,7 +231,10 @@ impl<'a> Call<'a> {
     fn public_card(&self, card: &Card, error: Error) -> Result<Reply> {
         let none = matches!(
             error.kind(),
-            ErrorKind::UnsupportedOperation | ErrorKind::ExtendedAgentCardNotConfigured | ErrorKind::Unauthenticated
+            ErrorKind::UnsupportedOperation
+                | ErrorKind::ExtendedAgentCardNotConfigured
+                | ErrorKind::Unauthenticated
+                | ErrorKind::PermissionDenied
         );
         let wanted = self.version == Version::V0_3 && self.operation == Operation::GetExtendedCard;
         if none && wanted { Ok(Reply::Card(Box::new(card.clone()))) } else { Err(error) }

@@ -104,7 +104,7 @@ async fn single(visit: &Visit<'_>, call: &Call<'_>, in_batch: bool) -> Response<
         Ok(Reached::Reply(reply)) => success(version, spoken, &id, &reply),
         Ok(Reached::Stream(events)) => {
             let memory = StreamMemory::new(Origin::new(version, Binding::JsonRpc));
-            let closing = visit.doors.closing.clone().cancelled_owned();
+            let closing = visit.closing();
             let Some(pass) = done.pass else { return failure(dialect(version), &id, &Error::internal("a stream without a pass")) };
             stream(EventBody::new(events, dialect(version), memory, Some(id), visit.doors.limits.keep_alive, closing, pass))
         }

@@ -10,6 +10,7 @@ pub mod auth;
 mod body;
 mod call;
 mod card;
+mod closing;
 mod cors;
 mod doors;
 mod grant;

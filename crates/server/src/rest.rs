@@ -79,7 +79,7 @@ where
             Err(error) => failure(dialect, &error),
         },
         Ok(Reached::Stream(events)) => {
-            let closing = visit.doors.closing.clone().cancelled_owned();
+            let closing = visit.closing();
             let Some(pass) = done.pass else { return failure(dialect, &Error::internal("a stream without a pass")) };
             let memory = StreamMemory::new(origin);
             jsonrpc::stream(EventBody::new(events, dialect, memory, None, visit.doors.limits.keep_alive, closing, pass))

@@ -448,6 +448,10 @@ impl Server {
             engines.extend(engine);
             hosted.push(Arc::new(agent));
         }
+        if let Some(auth) = &works.auth {
+            let shared = hosted.iter().filter(|agent| agent.auth.as_ref().is_some_and(|own| Arc::ptr_eq(own, auth)));
+            auth.find_skills(shared.map(|agent| &agent.card))?;
+        }
         let keys = serde_json::from_str(&signer.jwks()).map_err(Error::internal)?;
         let catalog = self.catalog.or_else(|| works.several.then(|| format!("urn:air:{}:agents", name_of(&base))));
         let about = About { keys: Some(keys), base: base.clone(), catalog };
@@ -538,6 +542,12 @@ impl Works {
             None => self.seal.read().unwrap_or_else(PoisonError::into_inner).clone(),
             Some(own) => own.map(|signing| Arc::new(Seal::new(signing, &self.base))),
         };
+        if let Some(auth) = &auth {
+            auth.check_skills(&card)?;
+            if !self.auth.as_ref().is_some_and(|shared| Arc::ptr_eq(shared, auth)) {
+                auth.find_skills(std::iter::once(&card))?;
+            }
+        }
         let mut agent = Hosted::new(&key, &path, &card, operations, seal, now()?)?;
         (agent.own_seal, agent.tenant, agent.listed) = (own_seal, place.tenant, place.listed.unwrap_or(key));
         (agent.versions, agent.bindings, agent.auth) = (versions, bindings, auth);

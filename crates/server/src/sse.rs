@@ -12,13 +12,12 @@ use std::{
 use chancery_core::{Bytes, Error, ErrorKind, EventStream, Seq};
 use chancery_wire::{Dialect, SSE_KEEP_ALIVE, StreamMemory, jsonrpc};
 use tokio::time::{Instant, Sleep};
-use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use crate::limit::StreamPass;
+use crate::{closing::Closing, limit::StreamPass};
 
 /// About how many bytes go out in one piece.
 const PIECE: usize = 64 * 1_024;
-/// What a stream says last when the server stops: come back soon, with the last event seen.
+/// What a stream says last when the server stops or the caller's token ends: come back soon, with the last event seen.
 const COME_BACK: &[u8] = b"retry: 500\n\n";
 
 /// A stream of events in one dialect.
@@ -32,7 +31,7 @@ pub(crate) struct EventBody {
     call: Option<jsonrpc::Id>,
     silence: Duration,
     pulse: Pin<Box<Sleep>>,
-    closing: Pin<Box<WaitForCancellationFutureOwned>>,
+    closing: Closing,
     _pass: StreamPass,
 }
 
@@ -43,19 +42,23 @@ impl EventBody {
         memory: StreamMemory,
         call: Option<jsonrpc::Id>,
         silence: Duration,
-        closing: WaitForCancellationFutureOwned,
+        closing: Closing,
         pass: StreamPass,
     ) -> Self {
         let envelope = match &call {
             Some(id) => (format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":", id.as_json()), "}"),
             None => (String::new(), ""),
         };
-        let (pulse, closing) = (Box::pin(tokio::time::sleep(silence)), Box::pin(closing));
+        let pulse = Box::pin(tokio::time::sleep(silence));
         Self { events: Some(events), dialect, memory, envelope, call, silence, pulse, closing, _pass: pass }
     }
 
     /// Everything that is ready, as one piece; `None` at the end.
     pub(crate) fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if self.events.is_some() && self.closing.has_expired() {
+            self.events = None;
+            return Poll::Ready(Some(Bytes::from_static(COME_BACK)));
+        }
         let mut piece = Vec::new();
         while let Some(events) = &mut self.events {
             let Poll::Ready(next) = events.as_mut().poll_next(cx) else { break };
@@ -79,7 +82,7 @@ impl EventBody {
         if self.events.is_none() {
             return Poll::Ready(None);
         }
-        if self.closing.as_mut().poll(cx).is_ready() {
+        if self.closing.poll(cx).is_ready() {
             self.events = None;
             return Poll::Ready(Some(Bytes::from_static(COME_BACK)));
         }

@@ -19,8 +19,9 @@ use http_body_util::BodyExt;
 use tracing::Instrument as _;
 
 use crate::{
-    auth::Denial,
+    auth::{self, Auth, Denial},
     call,
+    closing::Closing,
     doors::{Hosted, Inner},
     grant::{self, Guest},
     limit::{Limits, StreamPass},
@@ -42,6 +43,8 @@ pub(crate) struct Visit<'a> {
     pub(crate) guest: Option<Arc<Guest>>,
     /// When the caller stops waiting.
     pub(crate) deadline: Option<tokio::time::Instant>,
+    /// When a stream is to end, because what the caller proved ends then.
+    pub(crate) until: Option<tokio::time::Instant>,
 }
 
 /// A request that was refused before anybody looked at what it asks.
@@ -83,13 +86,13 @@ impl<'a> Visit<'a> {
     pub(crate) async fn begin(doors: &'a Inner, agent: &'a Hosted, head: &'a Parts, peer: Option<IpAddr>) -> Result<Self, Denial> {
         let denied = |denial| doors.denied(agent, peer, denial);
         let admitted = match &agent.auth {
-            None => Ok(Caller::anonymous()),
+            None => Ok((Caller::anonymous(), None)),
             Some(auth) => auth.admit(&agent.key, agent.url(), head).await,
         };
-        let (mut who, guest) = match admitted {
-            Ok(who) => (who, None),
+        let (mut who, until, guest) = match admitted {
+            Ok((who, until)) => (who, until, None),
             Err(denial) => match grant::opening(agent, &head.headers).await {
-                Some(opening) => (Caller::anonymous(), Some(Arc::new(Guest { opening, denial }))),
+                Some(opening) => (Caller::anonymous(), None, Some(Arc::new(Guest { opening, denial }))),
                 None => return Err(denied(denial)),
             },
         };
@@ -99,13 +102,19 @@ impl<'a> Visit<'a> {
         {
             who.carried = Some(carried);
         }
-        Ok(Self { doors, agent, head, peer, who, guest, deadline: None })
+        Ok(Self { doors, agent, head, peer, who, guest, deadline: None, until })
     }
 
     /// The same visit, of a caller who may have named the task itself: only the task knows in which version it was made.
     pub(crate) fn naming_tasks(&self) -> Self {
-        let Self { doors, agent, head, peer, who, guest, deadline } = self;
-        Self { doors, agent, head, peer: *peer, who: who.clone().naming_tasks(), guest: guest.clone(), deadline: *deadline }
+        let Self { doors, agent, head, peer, who, guest, deadline, until } = self;
+        let (who, guest) = (who.clone().naming_tasks(), guest.clone());
+        Self { doors, agent, head, peer: *peer, who, guest, deadline: *deadline, until: *until }
+    }
+
+    /// When a stream that answers is to end although its task goes on.
+    pub(crate) fn closing(&self) -> Closing {
+        Closing::new(&self.doors.closing, self.until)
     }
 
     /// The version that the request names, in its header or else in its query.
@@ -168,6 +177,12 @@ impl<'a> Visit<'a> {
         done
     }
 
+    /// Whether the caller may do this at all, with this agent.
+    fn allowed(&self, auth: &Auth, operation: Operation, request: &Request) -> Result<(), Denial> {
+        auth.allow(&self.agent.key, &self.who, operation)?;
+        auth.allow_skills(&self.agent.key, &self.who, &self.agent.card, request)
+    }
+
     async fn enter(&self, version: Version, operation: Operation, request: Request, json_will_do: bool) -> Done {
         let refused = |denial: Denial| {
             let mut challenges = HeaderMap::new();
@@ -190,6 +205,7 @@ impl<'a> Visit<'a> {
             Ok((_request, pass)) => {
                 caller.deadline = self.deadline.map(tokio::time::Instant::into_std);
                 let (operations, caller) = (&*self.agent.operations, &mut caller);
+                let guarded = self.agent.auth.is_some();
                 // Other versions write a card in a form that nobody has signed.
                 let seal = self.agent.seal.as_ref().filter(|_| version == Version::V1_0);
                 let answer = async move {
@@ -197,8 +213,11 @@ impl<'a> Visit<'a> {
                         return Ok(Reached::Json(text));
                     }
                     let mut answer = call::answer(operations, caller, request).await?;
-                    if let (Answer::Reply(Reply::Card(card)), Some(seal)) = (&mut answer, seal) {
-                        seal.sign_extended(card)?;
+                    if let Answer::Reply(Reply::Card(card)) = &mut answer {
+                        if guarded {
+                            auth::shown_to(caller, card);
+                        }
+                        seal.map(|seal| seal.sign_extended(card)).transpose()?;
                     }
                     Ok(Reached::from(answer))
                 };
@@ -215,7 +234,7 @@ impl<'a> Visit<'a> {
             return if guest.opening.covers(request) { Ok(()) } else { Err(guest.denial.again()) };
         }
         let Some(auth) = &self.agent.auth else { return Ok(()) };
-        let Err(denial) = auth.allow(&self.agent.key, &self.who, operation) else { return Ok(()) };
+        let Err(denial) = self.allowed(auth, operation, request) else { return Ok(()) };
         let opening = grant::opening(self.agent, &self.head.headers).await;
         if opening.is_some_and(|opening| opening.covers(request)) { Ok(()) } else { Err(denial) }
     }

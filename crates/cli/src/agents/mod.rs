@@ -94,7 +94,8 @@ impl Made {
             name: agent.name.clone(),
             path: agent.path.clone(),
             card: agent.card.clone(),
-            extended: None,
+            // The server shows each caller its own skills of it.
+            extended: (!agent.skill_scopes.is_empty()).then(|| agent.card.clone()),
             tenant: String::new(),
             bindings: agent.bindings.clone(),
             versions: agent.versions.clone().unwrap_or_else(|| versions.to_vec()),

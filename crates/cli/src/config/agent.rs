@@ -36,6 +36,8 @@ pub(crate) struct Agent {
     pub(crate) concurrency: Option<usize>,
     /// Who may call it: these alternatives instead of those of `[auth]`, or everybody when there are none.
     pub(crate) auth: Option<super::auth::Alternatives>,
+    /// Scopes that its skills need, by their ids.
+    pub(crate) skill_scopes: Vec<(String, Vec<String>)>,
     /// What happens to its turns when the server died.
     pub(crate) on_restart: OnRestart,
     /// What does the work.
@@ -126,7 +128,7 @@ pub(super) const KEYS: Keys = Keys {
     ],
     later: &["host", "http", "model", "openai", "mcp", "upstream", "a2a", "wasm", "script", "executor"],
 };
-const SKILL: Keys = Keys { known: &["id", "name", "description", "tags", "examples"], later: &["scopes"] };
+pub(super) const SKILL: Keys = Keys { known: &["id", "name", "description", "tags", "examples", "scopes"], later: &[] };
 const BACKENDS: [&str; 2] = ["command", "echo"];
 /// Keys that only mean something beside a command.
 const OF_COMMAND: [&str; 9] = ["mode", "chunk", "env", "cwd", "kill_after", "max_processes", "expose_stderr", "lifetime", "lenient"];
@@ -152,7 +154,17 @@ pub(crate) fn read<'t>(
     if let Some(version) = section.text("version")? {
         card = card.version(version.value);
     }
-    for skill in self::skills(document, skills.map(|(key, value)| (key.span(), value.into_inner())), &description)? {
+    let own = super::auth::alternatives(&mut section, "auth", auth, true)?;
+    let open = auth.is_none() || own.as_ref().is_some_and(Vec::is_empty);
+    let mut skill_scopes = Vec::new();
+    for (skill, scopes) in self::skills(document, skills.map(|(key, value)| (key.span(), value.into_inner())), &description)? {
+        if let Some(scopes) = scopes {
+            if open {
+                let what = format!("the skill {:?} demands scopes of callers that nobody asks who they are", skill.id);
+                return Err(section.wrong(&scopes, what).hint("add [[auth.scheme]], or let callers be asked: take auth = [\"none\"] away"));
+            }
+            skill_scopes.push((skill.id.clone(), scopes.value.into_iter().map(|scope| scope.value).collect()));
+        }
         card = card.with_skill(skill);
     }
     if card.skills.is_empty() {
@@ -172,6 +184,10 @@ pub(crate) fn read<'t>(
         }
         card = card::merged(&card, &at)?;
     }
+    if !skill_scopes.is_empty() {
+        // There the callers find which skills are theirs.
+        card.capabilities.extended_agent_card = Some(true);
+    }
     let on_restart = section.choice("on_restart", &[("fail", OnRestart::Fail), ("rerun", OnRestart::Rerun)])?;
     Ok(Agent {
         path,
@@ -181,7 +197,8 @@ pub(crate) fn read<'t>(
         versions: section.choices("versions", &VERSIONS)?,
         timeout: or(section.duration("timeout")?, || Duration::from_secs(600)),
         concurrency: section.count("concurrency")?.map(|count| count.value),
-        auth: super::auth::alternatives(&mut section, "auth", auth, true)?,
+        auth: own,
+        skill_scopes,
         on_restart: or(on_restart, OnRestart::default),
         backend,
         name,
@@ -238,28 +255,31 @@ fn clash(section: &Section<'_, '_>, said: Option<&Value<String>>, path: &str, ot
     }
 }
 
-fn skills(document: &Document<'_>, entry: Option<(Range<usize>, DeValue<'_>)>, description: &str) -> Result<Vec<Skill>> {
+/// A skill, and the scopes that it needs.
+type Demanding = (Skill, Option<Value<Vec<Value<String>>>>);
+
+fn skills(document: &Document<'_>, entry: Option<(Range<usize>, DeValue<'_>)>, description: &str) -> Result<Vec<Demanding>> {
     let Some((key, value)) = entry else { return Ok(Vec::new()) };
     let DeValue::Array(items) = value else {
         return Err(document.problem(&key, format!("skills of [[agent]] must be a list, not {}", kind(&value))));
     };
-    let mut skills: Vec<Skill> = Vec::new();
+    let mut skills: Vec<Demanding> = Vec::new();
     for item in items {
         let span = item.span();
         let skill = match item.into_inner() {
-            DeValue::String(id) => Skill::new(id, description),
+            DeValue::String(id) => (Skill::new(id, description), None),
             DeValue::Table(table) => skill(document, table, span.clone(), description)?,
             other => return Err(document.problem(&span, format!("a skill must be a string or a table, not {}", kind(&other)))),
         };
-        if skills.iter().any(|known| known.id == skill.id) {
-            return Err(document.problem(&span, format!("there is a skill {:?} already", skill.id)));
+        if skills.iter().any(|(known, _)| known.id == skill.0.id) {
+            return Err(document.problem(&span, format!("there is a skill {:?} already", skill.0.id)));
         }
         skills.push(skill);
     }
     Ok(skills)
 }
 
-fn skill<'t>(document: &Document<'t>, table: DeTable<'t>, span: Range<usize>, description: &str) -> Result<Skill> {
+fn skill<'t>(document: &Document<'t>, table: DeTable<'t>, span: Range<usize>, description: &str) -> Result<Demanding> {
     let mut section = Section::open(document, "skills", table, span, &SKILL, false)?;
     let Some(id) = section.text("id")? else {
         return Err(document.problem(&section.span, "the skill has no id").hint("add id = \"...\""));
@@ -274,7 +294,11 @@ fn skill<'t>(document: &Document<'t>, table: DeTable<'t>, span: Range<usize>, de
     for example in section.texts("examples")?.map(|examples| examples.value).unwrap_or_default() {
         skill = skill.example(example.value);
     }
-    Ok(skill)
+    let scopes = section.texts("scopes")?;
+    if let Some(scopes) = scopes.as_ref().filter(|scopes| scopes.value.iter().all(|scope| scope.value.is_empty())) {
+        return Err(section.wrong(scopes, "scopes must not be empty").hint("leave it out: everybody who may call may use the skill then"));
+    }
+    Ok((skill, scopes))
 }
 
 fn backend(document: &Document<'_>, section: &mut Section<'_, '_>, name: &str, folder: &Path) -> Result<Backend> {

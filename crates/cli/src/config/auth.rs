@@ -7,7 +7,8 @@ use std::{
 };
 
 use chancery::auth::{Algorithm, CertificateName, Digest, Holder, Jwt, Scheme};
-use chancery_core::{SecurityRequirement, security::ApiKeyLocation};
+use chancery_client::{Client, Peers, oauth};
+use chancery_core::{Secret, SecurityRequirement, security::ApiKeyLocation};
 use toml::de::{DeTable, DeValue};
 
 use super::{
@@ -25,6 +26,20 @@ pub(crate) struct Auth {
     anonymous: bool,
     read_scopes: Vec<String>,
     write_scopes: Vec<String>,
+    end_streams: bool,
+    /// `[auth.exchange]`.
+    exchange: Option<Exchange>,
+}
+
+/// `[auth.exchange]`: where the tokens of callers are exchanged for those with which other agents are called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Exchange {
+    token_url: String,
+    client_id: String,
+    client_secret: Secret,
+    actor_token: Option<Secret>,
+    audience: Option<String>,
+    scopes: Vec<String>,
 }
 
 /// Alternatives, each of schemes that are needed together.
@@ -56,6 +71,7 @@ struct Tokens {
     algorithms: Option<Vec<Algorithm>>,
     leeway: Option<Duration>,
     prefix: Option<String>,
+    actors: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,9 +91,25 @@ pub(crate) struct Tls {
     pub(crate) client_ca: Option<PathBuf>,
 }
 
-pub(super) const AUTH: Keys = Keys { known: &["require", "anonymous", "read_scopes", "write_scopes"], later: &[] };
+pub(super) const AUTH: Keys = Keys { known: &["require", "anonymous", "read_scopes", "write_scopes", "end_streams"], later: &[] };
+pub(super) const EXCHANGE: Keys =
+    Keys { known: &["token_url", "client_id", "client_secret", "actor_token", "audience", "scopes"], later: &[] };
 pub(super) const SCHEME: Keys = Keys {
-    known: &["name", "type", "in", "field", "scopes", "issuer", "audience", "jwks", "algorithms", "leeway", "prefix", "certificate_name"],
+    known: &[
+        "name",
+        "type",
+        "in",
+        "field",
+        "scopes",
+        "issuer",
+        "audience",
+        "jwks",
+        "algorithms",
+        "leeway",
+        "prefix",
+        "actors",
+        "certificate_name",
+    ],
     later: &["flows", "introspection"],
 };
 const HOLDER: Keys = Keys { known: &["subject", "secret", "certificate", "scopes"], later: &["tenant"] };
@@ -98,7 +130,7 @@ const TYPES: [(&str, Type); 5] =
 impl Auth {
     /// Who may call, as the server understands it.
     pub(crate) fn rules(&self) -> chancery::Auth {
-        let auth = chancery::Auth::new().anonymous(self.anonymous);
+        let auth = chancery::Auth::new().anonymous(self.anonymous).keep_tokens(self.exchange.is_some()).end_streams(self.end_streams);
         let auth = auth.scopes_to_read(&self.read_scopes).scopes_to_write(&self.write_scopes);
         let auth = self.schemes.iter().fold(auth, |auth, named| auth.scheme(&named.name, named.scheme()));
         auth.requiring(self.requirements(&self.require))
@@ -113,6 +145,20 @@ impl Auth {
             schemes.iter().fold(SecurityRequirement::new(), |requirement, name| requirement.and(name, scopes(name).iter().cloned()))
         };
         alternatives.iter().map(requirement).collect()
+    }
+
+    /// Who finds other agents, and calls them with tokens that are exchanged for those of callers; `None` when nothing is exchanged.
+    pub(crate) fn peers(&self) -> chancery::Result<Option<Peers>> {
+        let Some(said) = &self.exchange else { return Ok(None) };
+        let mut exchange = oauth::Exchange::at(&said.token_url, &said.client_id, said.client_secret.clone())?;
+        if let Some(token) = &said.actor_token {
+            exchange = exchange.actor(token.clone());
+        }
+        if let Some(audience) = &said.audience {
+            exchange = exchange.parameter("audience", audience);
+        }
+        let exchange = said.scopes.iter().fold(exchange, oauth::Exchange::scope);
+        Ok(Some(Client::builder().credentials(exchange).peers()))
     }
 
     /// Whether there is a scheme of this name.
@@ -144,6 +190,9 @@ impl Named {
                 if let Some(prefix) = &tokens.prefix {
                     jwt = jwt.prefix(prefix);
                 }
+                if let Some(actors) = &tokens.actors {
+                    jwt = jwt.actors(actors);
+                }
                 Scheme::jwt(jwt)
             }
         };
@@ -156,9 +205,11 @@ pub(super) fn auth(
     document: &Document<'_>,
     mut section: Section<'_, '_>,
     schemes: Option<Listed<'_>>,
+    exchange: Option<Listed<'_>>,
     folder: &Path,
 ) -> Result<Option<Auth>> {
-    let said = ["require", "anonymous", "read_scopes", "write_scopes"].iter().find_map(|key| section.key_span(key));
+    let said = AUTH.known.iter().find_map(|key| section.key_span(key));
+    let said = said.or_else(|| exchange.as_ref().map(|(span, _)| span.clone()));
     let schemes = self::schemes(document, schemes, folder)?;
     if schemes.is_empty() {
         return match said {
@@ -166,15 +217,41 @@ pub(super) fn auth(
             None => Ok(None),
         };
     }
+    if let Some((span, _)) = exchange.as_ref().filter(|_| !schemes.iter().any(|scheme| matches!(scheme.kind, Kind::Jwt(_)))) {
+        let problem = document.problem(span, "there are no tokens to be exchanged");
+        return Err(problem.hint("add [[auth.scheme]] of type = \"jwt\", or take [auth.exchange] away"));
+    }
     let mut auth = Auth {
         schemes,
+        exchange: exchange.map(|listed| self::exchange(document, listed)).transpose()?,
         require: Vec::new(),
         anonymous: or(section.flag("anonymous")?, || false),
         read_scopes: words(&mut section, "read_scopes")?,
         write_scopes: words(&mut section, "write_scopes")?,
+        end_streams: or(section.flag("end_streams")?, || false),
     };
     auth.require = alternatives(&mut section, "require", Some(&auth), false)?.unwrap_or_default();
     Ok(Some(auth))
+}
+
+fn exchange(document: &Document<'_>, (span, value): Listed<'_>) -> Result<Exchange> {
+    let DeValue::Table(table) = value else {
+        return Err(document.problem(&span, format!("exchange must be a table, not {}", kind(&value))).hint("write [auth.exchange]"));
+    };
+    let mut section = Section::open(document, "[auth.exchange]", table, span, &EXCHANGE, false)?;
+    let token_url = needed(&mut section, "token_url")?;
+    let (client_id, client_secret) = (needed(&mut section, "client_id")?.value, needed(&mut section, "client_secret")?.value);
+    if let Err(error) = oauth::Exchange::at(&token_url.value, &client_id, "") {
+        return Err(section.wrong(&token_url, format!("tokens cannot be exchanged there: {error}")));
+    }
+    Ok(Exchange {
+        token_url: token_url.value,
+        client_id,
+        client_secret: client_secret.into(),
+        actor_token: section.text("actor_token")?.map(|token| token.value.into()),
+        audience: section.text("audience")?.map(|audience| audience.value),
+        scopes: words(&mut section, "scopes")?,
+    })
 }
 
 /// A list of alternatives, such as `["oidc", "key+mtls"]`. Where `["none"]` may be said, it is an empty list.
@@ -241,7 +318,7 @@ fn scheme<'t>(document: &Document<'t>, mut table: DeTable<'t>, span: Range<usize
     let kind = kind.value;
     let own: &[&str] = match kind {
         Type::ApiKey => &["in", "field"],
-        Type::Jwt => &["issuer", "audience", "jwks", "algorithms", "leeway", "prefix"],
+        Type::Jwt => &["issuer", "audience", "jwks", "algorithms", "leeway", "prefix", "actors"],
         Type::MutualTls => &["certificate_name"],
         Type::Bearer | Type::Basic => &[],
     };
@@ -297,6 +374,7 @@ fn tokens(section: &mut Section<'_, '_>, folder: &Path) -> Result<Tokens> {
         algorithms: section.choices("algorithms", &Algorithm::ALL)?,
         leeway: section.duration("leeway")?.map(|leeway| leeway.value),
         prefix: section.text("prefix")?.map(|prefix| prefix.value),
+        actors: section.texts("actors")?.map(|actors| actors.value.into_iter().map(|actor| actor.value).collect()),
     })
 }
 

@@ -214,6 +214,7 @@ impl Config {
         let agents = root.remove_entry("agent");
         known_sections(&document, &root)?;
         let schemes = listed(&mut root, "auth", "scheme");
+        let exchange = listed(&mut root, "auth", "exchange");
         let roots = listed(&mut root, "scope", "roots");
         let keys = listed(&mut root, "signing", "keys");
         let (passes, peers) = (root.contains_key("handoff"), listed(&mut root, "handoff", "peers"));
@@ -221,7 +222,7 @@ impl Config {
         let server = server(open("[server]", &SERVER)?, &folder(file))?;
         let store = store(open("[store]", &STORE)?)?;
         let push = push(open("[push]", &PUSH)?)?;
-        let auth = auth::auth(&document, open("[auth]", &auth::AUTH)?, schemes, &folder(file))?;
+        let auth = auth::auth(&document, open("[auth]", &auth::AUTH)?, schemes, exchange, &folder(file))?;
         let guard = guard(open("[guard]", &GUARD)?)?;
         let signing = signing::signing(&document, open("[signing]", &signing::SIGNING)?, keys, &folder(file))?;
         let tls = auth::tls(open("[tls]", &auth::TLS)?, &folder(file))?;
@@ -463,5 +464,7 @@ fn or<T>(said: Option<Value<T>>, otherwise: impl FnOnce() -> T) -> T {
     said.map_or_else(otherwise, |said| said.value)
 }
 
+#[cfg(test)]
+mod guide;
 #[cfg(test)]
 mod tests;

@@ -38,6 +38,7 @@ fn the_default_file_names_every_key() {
         GUARD,
         auth::AUTH,
         auth::SCHEME,
+        auth::EXCHANGE,
         signing::SIGNING,
         signing::KEY,
         auth::TLS,
@@ -448,6 +449,10 @@ fn the_example_of_the_guide_is_read() {
 fn what_is_wrong_with_auth_is_said_without_its_secrets() {
     let scheme = |rest: &str| format!("[[auth.scheme]]\nname = \"key\"\n{rest}\n");
     let holders = "holders = [{ subject = \"ada\", secret = \"k\" }]";
+    let exchange = |rest: &str| {
+        let jwt = scheme("type = \"jwt\"\nissuer = \"https://id.example\"\naudience = [\"a\"]");
+        format!("{jwt}[auth.exchange]\n{rest}\n")
+    };
     for (text, words) in [
         ("[auth]\nanonymous = true\n".to_owned(), "[auth] has no scheme"),
         (scheme("type = \"api_key\""), "nobody could prove anything by this scheme"),
@@ -469,83 +474,35 @@ fn what_is_wrong_with_auth_is_said_without_its_secrets() {
         ),
         ("[[agent]]\nname = \"a\"\necho = true\nauth = [\"key\"]\n".to_owned(), "there is no scheme \"key\" in [auth]"),
         ("[tls]\ncert = \"c.pem\"\n".to_owned(), "[tls] needs both cert and key"),
+        (
+            "[[agent]]\nname = \"a\"\necho = true\nskills = [{ id = \"s\", scopes = [\"x\"] }]\n".to_owned(),
+            "the skill \"s\" demands scopes of callers that nobody asks who they are",
+        ),
+        (
+            format!(
+                "{}[[agent]]\nname = \"a\"\necho = true\nauth = [\"none\"]\nskills = [{{ id = \"s\", scopes = [\"x\"] }}]\n",
+                scheme(&format!("type = \"bearer\"\n{holders}"))
+            ),
+            "the skill \"s\" demands scopes of callers that nobody asks who they are",
+        ),
+        ("[[agent]]\nname = \"a\"\necho = true\nskills = [{ id = \"s\", scopes = [] }]\n".to_owned(), "scopes must not be empty"),
+        (scheme(&format!("type = \"bearer\"\nactors = []\n{holders}")), "actors is for schemes of another type"),
+        ("[auth.exchange]\ntoken_url = \"x\"\n".to_owned(), "[auth] has no scheme"),
+        (
+            format!("{}[auth.exchange]\ntoken_url = \"https://id.example/token\"\n", scheme(&format!("type = \"bearer\"\n{holders}"))),
+            "there are no tokens to be exchanged",
+        ),
+        (exchange("client_id = \"c\"\nclient_secret = \"CANARY\""), "token_url is missing"),
+        (exchange("token_url = \"https://id.example/token\"\nclient_id = \"c\""), "client_secret is missing"),
+        (
+            exchange("token_url = \"http://id.example/token\"\nclient_id = \"c\"\nclient_secret = \"CANARY\""),
+            "tokens cannot be exchanged there",
+        ),
+        (exchange("token_uri = \"https://id.example/token\""), "[auth.exchange] has no key \"token_uri\""),
     ] {
         let problem = parse(&text).expect_err(&text).to_string();
         assert!(problem.contains(words), "{text}\n{problem}");
         assert!(!problem.contains("CANARY"), "{problem}");
-    }
-}
-
-/// Every example of the guide is served, and does what the guide says.
-#[tokio::test]
-async fn the_examples_of_the_security_guide_work() {
-    use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
-    use base64::{
-        Engine as _,
-        prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
-    };
-    let folder = Folder::new();
-    let pair = Ed25519KeyPair::generate().unwrap();
-    let jwk = serde_json::json!({"kty": "OKP", "crv": "Ed25519", "kid": "k", "x": BASE64_URL_SAFE_NO_PAD.encode(pair.public_key())});
-    folder.write("keys.json", &serde_json::json!({"keys": [jwk]}).to_string());
-    let token = |scope: &str| {
-        let claims =
-            serde_json::json!({"iss": "https://id.example.com", "aud": "agents", "sub": "eve", "exp": 4_000_000_000_u64, "scope": scope});
-        let [header, claims] =
-            [r#"{"alg":"EdDSA","kid":"k"}"#.to_owned(), claims.to_string()].map(|part| BASE64_URL_SAFE_NO_PAD.encode(part));
-        let message = format!("{header}.{claims}");
-        format!("Bearer {message}.{}", BASE64_URL_SAFE_NO_PAD.encode(pair.sign(message.as_bytes())))
-    };
-    let basic = |text: &str| format!("Basic {}", BASE64_STANDARD.encode(text));
-    let guide = include_str!("../../../../docs/guide/security.md");
-    let examples: Vec<_> = guide.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    // What each of them is called with, at which path, and the status; the one with certificates is read only, and the server's
-    // own tests call it.
-    type Call<'a> = (&'a str, &'a [(&'a str, String)], u16);
-    let calls: [&[Call<'_>]; 6] = [
-        &[
-            ("/", &[("x-api-key", "key of ada".to_owned())], 200),
-            ("/", &[("x-api-key", "secret".to_owned())], 200),
-            ("/", &[("x-api-key", "else".to_owned())], 401),
-        ],
-        &[("/", &[("authorization", "Bearer token of ci".to_owned())], 200), ("/", &[], 401)],
-        &[
-            ("/", &[("authorization", token("agents.call"))], 200),
-            ("/", &[("authorization", token("other"))], 403),
-            ("/", &[("authorization", token("agents.call") + "x")], 401),
-        ],
-        &[("/", &[("authorization", basic("ada:key of ada"))], 200), ("/", &[("authorization", basic("ada:else"))], 401)],
-        &[],
-        &[
-            ("/private", &[("authorization", "Bearer token of ci".to_owned())], 200),
-            ("/private", &[("x-api-key", "key of ada".to_owned())], 401),
-            // A key and a password together, which may read and not write.
-            ("/private", &[("x-api-key", "key of ada".to_owned()), ("authorization", basic("team:token of ci"))], 403),
-            ("/public", &[], 200),
-            ("/keys", &[("x-api-key", "key of ada".to_owned())], 403),
-            ("/keys", &[("authorization", "Bearer token of ci".to_owned())], 401),
-        ],
-    ];
-    assert_eq!(examples.len(), calls.len());
-    let variables = [("ADA_KEY", "key of ada"), ("CI_TOKEN", "token of ci")];
-    let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-    for (text, calls) in examples.iter().zip(calls) {
-        let config = Config::parse(&folder.path("a2a.toml"), text, &variables).unwrap_or_else(|problem| panic!("{problem}"));
-        config.check().unwrap();
-        if config.tls.is_some() {
-            assert!(config.auth.is_some());
-            continue;
-        }
-        let running = crate::serve::tests::bind(config).await;
-        for (path, headers, status) in calls {
-            let url = format!("{}{}/message:send", running.url(), path.trim_end_matches('/'));
-            let body = r#"{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"hi"}]}}"#;
-            let request =
-                reqwest::Client::new().post(url).header("a2a-version", "1.0").header("content-type", "application/json").body(body);
-            let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
-            assert_eq!(request.send().await.unwrap().status(), *status, "{path} {headers:?} of\n{text}");
-        }
-        running.shutdown().await;
     }
 }
 

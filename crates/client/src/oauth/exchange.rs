@@ -7,7 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use chancery_core::{Result, Secret};
+use chancery_core::{Error, ErrorKind, Presented, Result, Secret};
 
 use super::{
     form::{Answer, Applicant, Desk},
@@ -18,13 +18,15 @@ use crate::{
     Builder,
     builder::Settings,
     clock,
-    credentials::{Asked, Credential, CredentialKind, Credentials},
+    credentials::{Asked, Credential, CredentialKind, Credentials, Purse},
 };
 
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
 /// How many tokens are kept.
 const KEPT: usize = 10_000;
+/// How many tokens may be asked for at a time.
+const TURNS: usize = 64;
 
 /// Exchanges the tokens of callers for tokens with which other agents are called on their behalf. What a caller shows is
 /// never passed on.
@@ -40,11 +42,29 @@ const KEPT: usize = 10_000;
 /// let billing = Client::builder().credentials(exchange.on_behalf_of(received)).connect("https://billing.example").await?;
 /// # Ok(()) }
 /// ```
+///
+/// As credentials it serves an agent with many callers: what is delegated or handed over is done with the token of the caller whose
+/// turn it is, if the server keeps it (`Auth::keep_tokens`). Where there is none, [`otherwise`](Self::otherwise) is asked.
+///
+/// ```
+/// use chancery_client::{Client, Keyring, Secrets, oauth::Exchange};
+///
+/// # fn run() -> chancery_core::Result<()> {
+/// let own = Keyring::new().at("https://billing.example", Secrets::new().api_key("k-31"))?;
+/// let exchange = Exchange::at("https://id.example/token", "triage", "the secret of triage")?.otherwise(own);
+/// let peers = Client::builder().credentials(exchange).peers();
+/// // Server::new(card, triage).auth(auth.keep_tokens(true)).peers(peers)
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Exchange {
     issuer: Issuer,
     applicant: Applicant,
     actor: Option<Secret>,
+    /// Scopes that are always asked for.
+    scopes: Vec<String>,
+    /// Who is asked when there is nothing to be exchanged.
+    otherwise: Purse,
     settings: Settings,
     kept: Arc<Kept>,
 }
@@ -53,16 +73,23 @@ pub struct Exchange {
 #[derive(Debug, Clone)]
 pub struct OnBehalf {
     exchange: Exchange,
-    subject: Secret,
+    subject: Presented,
 }
 
 /// Who it is for, where it goes, and what for. Of the subject's token there is only the digest.
 type Key = (Vec<u8>, String, String);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Kept {
     tokens: Mutex<BTreeMap<Key, (Secret, Option<SystemTime>)>>,
-    turn: tokio::sync::Mutex<()>,
+    /// Who asks for the same token waits for the first who does; few others wait with it.
+    turns: [tokio::sync::Mutex<()>; TURNS],
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { tokens: Mutex::default(), turns: std::array::from_fn(|_| tokio::sync::Mutex::default()) }
+    }
 }
 
 impl Exchange {
@@ -75,13 +102,29 @@ impl Exchange {
         secure(&token)?;
         let applicant = Applicant { id: client.into(), secret: Some(secret.into()), in_form: false, parameters: Vec::new() };
         let issuer = Issuer { token, ..Issuer::default() };
-        Ok(Self { issuer, applicant, actor: None, settings: Settings::default(), kept: Arc::default() })
+        let (scopes, otherwise) = (Vec::new(), Purse::default());
+        Ok(Self { issuer, applicant, actor: None, scopes, otherwise, settings: Settings::default(), kept: Arc::default() })
     }
 
     /// Tells the issuer who acts: the token of this agent itself.
     #[must_use]
     pub fn actor(mut self, token: impl Into<Secret>) -> Self {
         self.actor = Some(token.into());
+        self
+    }
+
+    /// Asks for a scope that cards do not name. Scopes that cards demand are asked for in any case.
+    #[must_use]
+    pub fn scope(mut self, scope: impl Into<String>) -> Self {
+        self.scopes.push(scope.into());
+        self
+    }
+
+    /// Who gives credentials when there is no token to be exchanged, or the scheme takes none: the caller proved who it is in another
+    /// way, or the process that knew its token is gone. When the issuer refuses an exchange, nobody else is asked.
+    #[must_use]
+    pub fn otherwise(mut self, credentials: impl Credentials + 'static) -> Self {
+        self.otherwise = Purse(Some(Arc::new(credentials)));
         self
     }
 
@@ -102,23 +145,46 @@ impl Exchange {
     /// Credentials for calls on behalf of whoever has shown this token.
     #[must_use]
     pub fn on_behalf_of(&self, token: impl Into<Secret>) -> OnBehalf {
-        OnBehalf { exchange: self.clone(), subject: token.into() }
+        self.of(Presented::new(token))
+    }
+
+    fn of(&self, subject: Presented) -> OnBehalf {
+        OnBehalf { exchange: self.clone(), subject }
     }
 }
 
 impl OnBehalf {
-    fn key(&self, asked: &Asked<'_>) -> Key {
-        let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, self.subject.expose().as_bytes());
-        (digest.as_ref().to_vec(), asked.origin.to_owned(), asked.scopes.join(" "))
+    fn key(&self, asked: &Asked<'_>) -> Result<Key> {
+        let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, self.subject.token.expose().as_bytes());
+        Ok((digest.as_ref().to_vec(), asked.origin.to_owned(), self.scope(asked)?))
+    }
+
+    /// What is asked for: what the card demands and what is always asked for, but no more than the task may reach; and what it may
+    /// reach by name (HO-51).
+    fn scope(&self, asked: &Asked<'_>) -> Result<String> {
+        let wanted = asked.scopes.iter().chain(&self.exchange.scopes).filter(|scope| self.subject.allows(scope));
+        let named = self.subject.scopes.iter().flatten().filter(|scope| !scope.ends_with('*'));
+        let mut scopes: Vec<&str> = Vec::new();
+        for scope in wanted.chain(named) {
+            if !scopes.contains(&scope.as_str()) {
+                scopes.push(scope);
+            }
+        }
+        let limited = self.subject.scopes.as_ref().is_some_and(|limit| !limit.iter().any(|scope| scope == "*"));
+        if scopes.is_empty() && limited {
+            // An issuer that is asked for no scope chooses some itself.
+            return Err(Error::new(ErrorKind::PermissionDenied, "the task may not reach the other agent with any scope of its caller"));
+        }
+        Ok(scopes.join(" "))
     }
 
     async fn token(&self, asked: &Asked<'_>, refused: Option<&Secret>) -> Result<Secret> {
         let kept = &self.exchange.kept;
-        let key = self.key(asked);
+        let key = self.key(asked)?;
         if let Some(token) = kept.fresh(&key, refused) {
             return Ok(token);
         }
-        let _turn = kept.turn.lock().await;
+        let _turn = kept.turns[usize::from(key.0[0]) % TURNS].lock().await;
         if let Some(token) = kept.fresh(&key, refused) {
             return Ok(token);
         }
@@ -126,7 +192,7 @@ impl OnBehalf {
         let actor_type = if actor.is_some() { ACCESS_TOKEN } else { "" };
         let form = [
             ("grant_type", GRANT),
-            ("subject_token", self.subject.expose()),
+            ("subject_token", self.subject.token.expose()),
             ("subject_token_type", ACCESS_TOKEN),
             ("actor_token", actor.as_ref().map(Secret::expose).unwrap_or_default()),
             ("actor_token_type", actor_type),
@@ -153,8 +219,27 @@ impl Credentials for OnBehalf {
     }
 
     async fn renew(&self, asked: &Asked<'_>) -> Result<bool> {
-        let Some(refused) = self.exchange.kept.fresh(&self.key(asked), None) else { return Ok(false) };
+        let Some(refused) = self.exchange.kept.fresh(&self.key(asked)?, None) else { return Ok(false) };
         self.token(asked, Some(&refused)).await.map(|token| token != refused)
+    }
+}
+
+#[async_trait]
+impl Credentials for Exchange {
+    async fn credential(&self, asked: &Asked<'_>) -> Result<Option<Credential>> {
+        match (asked.on_behalf_of, &self.otherwise.0) {
+            (Some(subject), _) if CredentialKind::Bearer.suits(asked.scheme) => self.of(subject.clone()).credential(asked).await,
+            (_, Some(otherwise)) => otherwise.credential(asked).await,
+            (_, None) => Ok(None),
+        }
+    }
+
+    async fn renew(&self, asked: &Asked<'_>) -> Result<bool> {
+        match (asked.on_behalf_of, &self.otherwise.0) {
+            (Some(subject), _) if CredentialKind::Bearer.suits(asked.scheme) => self.of(subject.clone()).renew(asked).await,
+            (_, Some(otherwise)) => otherwise.renew(asked).await,
+            (_, None) => Ok(false),
+        }
     }
 }
 

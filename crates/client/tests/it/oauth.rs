@@ -1,6 +1,7 @@
 //! Tokens by OAuth 2.0 and OpenID Connect: against issuers that do as they are told here, and in `provider` against a real
 //! identity provider.
 
+mod exchange;
 mod provider;
 mod token;
 

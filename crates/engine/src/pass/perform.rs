@@ -164,6 +164,7 @@ async fn prepare(ride: &mut Ride, wanted: &Handoff) -> Result<(Record, Peer), St
             }
         }
     }
+    ride.scope.clone_from(&scope);
     let handoff_id = Uuid::now_v7().to_string();
     let mut context = TransferContext::new(turn.task_id().clone(), turn.base_url(&passing));
     (context.state, context.output_keys) = (wanted.state.clone(), wanted.output_keys.clone());

@@ -40,6 +40,8 @@ pub(crate) struct Ride {
     pub(crate) canceling: Vec<Canceling>,
     /// The scope token that goes along. It is kept nowhere else: after a crash the scope in the message is what is left.
     pub(crate) token: Option<Secret>,
+    /// How far the other agent may reach, once that is known.
+    pub(crate) scope: Option<Object>,
 }
 
 impl Ride {
@@ -107,6 +109,7 @@ impl Ride {
         let mut caller = Caller::anonymous().extension(extension::HANDOFF);
         caller.grant = grant.cloned();
         caller.trace = self.turn.caller().trace.clone();
+        caller.presented = self.turn.caller().presented.as_ref().map(|presented| presented.within(self.scope.as_ref()));
         caller
     }
 }

@@ -1,8 +1,9 @@
 //! Tokens that somebody else signs: JWTs of an OpenID Connect issuer, or of whoever holds the key of a set.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 use chancery_core::{Error, Result};
+use chancery_engine::clock::{Clock as _, SystemClock};
 use jsonwebtoken::{Algorithm as Alg, Validation};
 use serde_json::{Map, Value};
 
@@ -11,6 +12,9 @@ use super::{
     scheme::{Identity, Proven},
 };
 use crate::guard;
+
+/// How many may have acted for a subject, one for the other.
+const ACTORS: usize = 8;
 
 /// The algorithms that a token may be signed with. There is no way to name `none` or one with a shared secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +78,8 @@ pub struct Jwt {
     algorithms: Vec<Algorithm>,
     leeway: Duration,
     prefix: String,
+    /// Who may act for others; everybody whom the issuer lets when nothing is said.
+    actors: Option<BTreeSet<String>>,
     keys: Arc<Keys>,
 }
 
@@ -86,6 +92,7 @@ impl Jwt {
             leeway: Duration::from_secs(30),
             issuer,
             prefix,
+            actors: None,
             keys: Arc::new(keys),
         }
     }
@@ -139,6 +146,15 @@ impl Jwt {
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
+        self
+    }
+
+    /// Who may act for others, by the names that callers have: a token with an `act` claim is taken only if the one who acts now is
+    /// one of them; those who acted before are for the record. Whoever the issuer lets may act when nothing is said, and nobody when
+    /// the list is empty. A subject that calls itself needs none of it.
+    #[must_use]
+    pub fn actors<A: Into<String>>(mut self, actors: impl IntoIterator<Item = A>) -> Self {
+        self.actors = Some(actors.into_iter().map(Into::into).collect());
         self
     }
 
@@ -222,7 +238,48 @@ impl Jwt {
             _ => Vec::new(),
         });
         let scopes = scopes.filter(|scope| !scope.is_empty()).collect();
-        Proven::Known(Identity { subject: format!("{}{subject}", self.prefix), scopes, carried: None })
+        let actors = match self.chain(claims) {
+            Ok(actors) => actors,
+            Err(why) => return Proven::Wrong(why),
+        };
+        if let (Some(allowed), Some(current)) = (&self.actors, actors.first())
+            && !allowed.contains(current)
+        {
+            return Proven::Barred("whoever acts for the subject may not do so here");
+        }
+        let until = self.end(claims);
+        Proven::Known(Identity { scopes, actors, until, ..Identity::new(format!("{}{subject}", self.prefix)) })
+    }
+
+    /// When a token ends, with the leeway that it has.
+    fn end(&self, claims: &Map<String, Value>) -> Option<tokio::time::Instant> {
+        let end = Duration::try_from_secs_f64(claims.get("exp").and_then(Value::as_f64)?).ok()?.checked_add(self.leeway)?;
+        let (seconds, nanos) = SystemClock.now().unix();
+        let now = Duration::new(u64::try_from(seconds).ok()?, nanos.unsigned_abs());
+        // What ends later than there is time never does.
+        tokio::time::Instant::now().checked_add(end.saturating_sub(now))
+    }
+
+    /// Those who act for the subject by the `act` claim (RFC 8693, section 4.1): whoever acts now, and inside of that who acted
+    /// before.
+    fn chain(&self, claims: &Map<String, Value>) -> Result<Vec<String>, &'static str> {
+        let (mut chain, mut next) = (Vec::new(), claims.get("act"));
+        while let Some(act) = next {
+            if chain.len() == ACTORS {
+                return Err("the token was passed on too often");
+            }
+            let unreadable = "the token names an actor that cannot be read";
+            let subject = act.get("sub").and_then(Value::as_str).filter(|subject| !subject.is_empty()).ok_or(unreadable)?;
+            chain.push(match act.get("iss") {
+                None => format!("{}{subject}", self.prefix),
+                Some(Value::String(issuer)) if *issuer == self.issuer => format!("{}{subject}", self.prefix),
+                // Somebody whom the issuer knows from elsewhere.
+                Some(Value::String(issuer)) => format!("{issuer}#{subject}"),
+                Some(_) => return Err(unreadable),
+            });
+            next = act.get("act");
+        }
+        Ok(chain)
     }
 }
 

@@ -6,30 +6,36 @@
 //!     |
 //!   each alternative: a scheme, or several together
 //!     |   all of them prove something, with the scopes it demands -----> Caller
-//!     |   proved, but a scope is missing ------------------------------> 403
+//!     |   proved, but a scope is missing, or may not act for others ---> 403
 //!     |   nothing shown at all, and anonymous callers are let in ------> Caller without a name
 //!     `-- otherwise ----------------------------------------------------> 401, with a challenge per scheme
 //! ```
 //!
-//! What the card says of security is made from this, so that it is true.
+//! What the card says of security is made from this, so that it is true. What a card demands for one of its skills is
+//! demanded here too (skill.rs).
 
 mod certificate;
 mod jwt;
 mod keys;
 mod scheme;
+mod skill;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use chancery_core::{Caller, Card, Error, ErrorKind, Operation, Result, SecurityRequirement};
+use chancery_core::{Caller, Card, Error, ErrorKind, Operation, Presented, Result, SecurityRequirement};
 use http::{HeaderName, HeaderValue, request::Parts};
+use tokio::time::Instant;
 
-pub(crate) use self::certificate::PeerCertificate;
 use self::scheme::{Identity, Kind, Proven};
 pub use self::{
     certificate::CertificateName,
     jwt::{Algorithm, Jwt},
     scheme::{Digest, Holder, Scheme},
 };
+pub(crate) use self::{certificate::PeerCertificate, skill::shown_to};
 use crate::guard;
 
 /// Who may come in.
@@ -54,6 +60,12 @@ pub struct Auth {
     read: BTreeSet<String>,
     /// Scopes that all operations need which change something.
     write: BTreeSet<String>,
+    /// Scopes that skills need, by their ids.
+    skills: BTreeMap<String, BTreeSet<String>>,
+    /// Whether agents get the tokens of issuers that callers showed.
+    keeps_tokens: bool,
+    /// Whether streams end with the tokens that they were begun with.
+    ends_streams: bool,
 }
 
 /// A caller that is not let in.
@@ -141,6 +153,31 @@ impl Auth {
         self
     }
 
+    /// Scopes that are needed to use the skill of this id. The card says so, the extended card leaves out what its caller may not
+    /// use, and who may use no skill at all is refused. A request cannot name a skill, but for work that another agent passes on: an
+    /// agent with several skills asks `turn.may`.
+    #[must_use]
+    pub fn scopes_for_skill<S: Into<String>>(mut self, skill: impl Into<String>, scopes: impl IntoIterator<Item = S>) -> Self {
+        self.skills.insert(skill.into(), scopes.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Whether agents find the token of an issuer that their caller showed, in `Caller::presented`. It is for those who exchange it for
+    /// a token with which they call another agent, and for nothing else: never pass it on. Tokens are not kept unless it is said.
+    #[must_use]
+    pub fn keep_tokens(mut self, keep: bool) -> Self {
+        self.keeps_tokens = keep;
+        self
+    }
+
+    /// Whether a stream ends when the token of an issuer ends that it was begun with. Clients that take their streams up again do so
+    /// with a new token; to others the stream is cut, so that streams go on unless it is said.
+    #[must_use]
+    pub fn end_streams(mut self, end: bool) -> Self {
+        self.ends_streams = end;
+        self
+    }
+
     /// Checks that what was said has a meaning, and says who fetches keys.
     ///
     /// # Errors
@@ -153,6 +190,9 @@ impl Auth {
         for (at, (name, scheme)) in self.schemes.iter().enumerate() {
             if name.is_empty() || self.schemes[..at].iter().any(|(other, _)| other == name) {
                 return wrong(format!("auth: the name {name:?} is empty or there twice"));
+            }
+            if name.contains('+') {
+                return wrong(format!("auth: the name {name:?} looks like several schemes together"));
             }
             match &scheme.kind {
                 Kind::Jwt(jwt) => jwt.prepare(client)?,
@@ -197,6 +237,7 @@ impl Auth {
         let used = |name: &String| alternatives.iter().any(|requirement| requirement.schemes.contains_key(name));
         let schemes = self.schemes.iter().filter(|(name, _)| used(name));
         card.security_schemes = schemes.map(|(name, scheme)| (name.clone(), scheme.description())).collect();
+        self.describe_skills(&alternatives, card);
         card.security_requirements = alternatives;
         if self.anonymous {
             // What is met by nothing, as OpenAPI says it.
@@ -204,15 +245,16 @@ impl Auth {
         }
     }
 
-    /// Lets a caller in to the agent at an address, or says why not. Only the head of the request is looked at.
-    pub(crate) async fn admit(&self, realm: &str, url: &str, head: &Parts) -> Result<Caller, Denial> {
+    /// Lets a caller in to the agent at an address, or says why not; and says when its streams are to end. Only the head of the request is
+    /// looked at.
+    pub(crate) async fn admit(&self, realm: &str, url: &str, head: &Parts) -> Result<(Caller, Option<Instant>), Denial> {
         let alternatives = self.alternatives();
         // Of each scheme, once.
         let mut seen: Vec<Option<Proven>> = vec![None; self.schemes.len()];
         let (mut lacking, mut unavailable) = (None, None);
         for requirement in &alternatives {
             let mut caller: Option<Caller> = None;
-            let (mut complete, mut missing) = (true, BTreeSet::new());
+            let (mut complete, mut missing, mut until) = (true, BTreeSet::new(), None);
             for (at, name, scheme) in self.schemes_of(requirement) {
                 if seen[at].is_none() {
                     seen[at] = Some(scheme.prove(url, head).await.unwrap_or_else(|error| {
@@ -226,10 +268,11 @@ impl Auth {
                     break;
                 };
                 missing.extend(requirement.schemes[name].iter().filter(|scope| !identity.scopes.contains(*scope)).cloned());
-                caller = Some(joined(caller, name, identity));
+                caller = Some(self.joined(caller, name, identity));
+                until = [until, identity.until.filter(|_| self.ends_streams)].into_iter().flatten().min();
             }
             match caller.filter(|_| complete) {
-                Some(caller) if missing.is_empty() => return Ok(caller),
+                Some(caller) if missing.is_empty() => return Ok((caller, until)),
                 Some(_) => lacking = Some(missing),
                 None => {}
             }
@@ -237,15 +280,35 @@ impl Auth {
         if let Some(missing) = lacking {
             return Err(self.lacking(realm, &missing));
         }
+        let barred = seen.iter().flatten().find_map(|proven| if let Proven::Barred(why) = proven { Some(*why) } else { None });
+        if let Some(why) = barred {
+            return Err(Denial { why, ..Error::new(ErrorKind::PermissionDenied, "The credentials do not allow this").into() });
+        }
         let wrong = seen.iter().flatten().find_map(|proven| if let Proven::Wrong(why) = proven { Some(*why) } else { None });
         let proved = seen.iter().flatten().any(|proven| matches!(proven, Proven::Known(_)));
         if self.anonymous && wrong.is_none() && !proved {
-            return Ok(Caller::anonymous());
+            return Ok((Caller::anonymous(), None));
         }
         if let Some(error) = unavailable {
             return Err(Denial { why: "the keys cannot be fetched", ..error.into() });
         }
         Err(self.unknown(realm, &alternatives, wrong))
+    }
+
+    /// The caller with what one more scheme has proved. The first one says who it is.
+    fn joined(&self, caller: Option<Caller>, name: &str, identity: &Identity) -> Caller {
+        let mut caller = match caller {
+            None => identity.actors.iter().fold(Caller::new(&identity.subject).scheme(name), Caller::actor),
+            Some(caller) => {
+                let schemes = format!("{}+{name}", caller.scheme.as_deref().unwrap_or_default());
+                caller.scheme(schemes)
+            }
+        };
+        caller.scopes.extend(identity.scopes.iter().cloned());
+        caller.carried = caller.carried.or_else(|| identity.carried.as_deref().cloned());
+        let token = identity.token.as_ref().filter(|_| self.keeps_tokens);
+        caller.presented = caller.presented.or_else(|| token.cloned().map(Presented::new));
+        caller
     }
 
     /// Whether a caller may do this at all, whatever task it is about.
@@ -278,20 +341,6 @@ impl Auth {
         let words = if wrong.is_some() { "The credentials are not valid" } else { ErrorKind::Unauthenticated.default_message() };
         Denial { challenges, error: Error::new(ErrorKind::Unauthenticated, words), why: wrong.unwrap_or("no credentials") }
     }
-}
-
-/// The caller with what one more scheme has proved. The first one says who it is.
-fn joined(caller: Option<Caller>, name: &str, identity: &Identity) -> Caller {
-    let mut caller = match caller {
-        None => Caller::new(&identity.subject).scheme(name),
-        Some(caller) => {
-            let schemes = format!("{}+{name}", caller.scheme.as_deref().unwrap_or_default());
-            caller.scheme(schemes)
-        }
-    };
-    caller.scopes.extend(identity.scopes.iter().cloned());
-    caller.carried = caller.carried.or_else(|| identity.carried.as_deref().cloned());
-    caller
 }
 
 fn changes(operation: Operation) -> bool {

@@ -79,8 +79,14 @@ pub struct Digest([u8; 32]);
 pub(super) struct Identity {
     pub(super) subject: String,
     pub(super) scopes: BTreeSet<String>,
+    /// Who acts for the subject, the one who calls first.
+    pub(super) actors: Vec<String>,
     /// The scope token that was the proof.
     pub(super) carried: Option<Box<Carried>>,
+    /// When the proof ends, if it does.
+    pub(super) until: Option<tokio::time::Instant>,
+    /// The token of an issuer that was the proof.
+    pub(super) token: Option<Secret>,
 }
 
 /// What came of looking for a proof.
@@ -90,7 +96,16 @@ pub(super) enum Proven {
     Absent,
     /// One was shown that proves nothing; why, for our log.
     Wrong(&'static str),
+    /// One was shown that proves who it is, and whoever it is may not come in; why, for our log.
+    Barred(&'static str),
     Known(Identity),
+}
+
+impl Identity {
+    /// Somebody with a name and nothing else.
+    pub(super) fn new(subject: String) -> Self {
+        Self { subject, scopes: BTreeSet::new(), actors: Vec::new(), carried: None, until: None, token: None }
+    }
 }
 
 impl Digest {
@@ -147,7 +162,7 @@ impl Holder {
     }
 
     fn identity(&self) -> Identity {
-        Identity { subject: self.subject.clone(), scopes: self.scopes.clone(), carried: None }
+        Identity { scopes: self.scopes.clone(), ..Identity::new(self.subject.clone()) }
     }
 }
 
@@ -274,7 +289,10 @@ impl Scheme {
             Shown::One(shown) => shown,
         };
         match &self.kind {
-            Kind::Jwt(jwt) => jwt.prove(&shown).await,
+            Kind::Jwt(jwt) => Ok(match jwt.prove(&shown).await? {
+                Proven::Known(identity) => Proven::Known(Identity { token: Some(shown.into()), ..identity }),
+                other => other,
+            }),
             Kind::Basic => Ok(self.password(&shown)),
             Kind::ScopeToken(verifier) => Ok(verifier.prove(at, &shown)),
             _ => Ok(self.holding(|_| true, &Digest::of(shown))),
@@ -311,7 +329,7 @@ impl Scheme {
             return Proven::Known(holder.identity());
         }
         match names.into_iter().next() {
-            Some(subject) if self.holders.is_empty() => Proven::Known(Identity { subject, scopes: BTreeSet::new(), carried: None }),
+            Some(subject) if self.holders.is_empty() => Proven::Known(Identity::new(subject)),
             Some(_) => Proven::Wrong("nobody has this certificate"),
             None => Proven::Wrong("the certificate has no such name"),
         }
@@ -326,7 +344,7 @@ impl Verifier {
         let Some(subject) = carried.subject.clone() else { return Proven::Wrong("the scope token names nobody") };
         let names = carried.scope.get("scopes").and_then(serde_json::Value::as_array).into_iter().flatten();
         let scopes = names.filter_map(|scope| scope.as_str().map(str::to_owned)).collect();
-        Proven::Known(Identity { subject, scopes, carried: Some(Box::new(carried)) })
+        Proven::Known(Identity { scopes, carried: Some(Box::new(carried)), ..Identity::new(subject) })
     }
 }
 
@@ -412,7 +430,7 @@ mod tests {
     async fn who(scheme: &Scheme, head: &Parts) -> String {
         match scheme.prove("", head).await.unwrap() {
             Proven::Absent => "absent".to_owned(),
-            Proven::Wrong(_) => "wrong".to_owned(),
+            Proven::Wrong(_) | Proven::Barred(_) => "wrong".to_owned(),
             Proven::Known(identity) => identity.subject,
         }
     }

@@ -13,14 +13,16 @@ use chancery_core::{Bytes, Error, ErrorKind, EventStream, Result, Seq, SharedEve
 use http::HeaderMap;
 use http_body::Frame;
 use tokio::time::{Instant, Sleep};
-use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::{
     codec::EventEncoder,
     frame,
     status::{self, Refused},
 };
-use crate::limit::StreamPass;
+use crate::{
+    closing::{Closing, Why},
+    limit::StreamPass,
+};
 
 /// About how many bytes go out in one piece. A larger event is a piece of its own, and not copied.
 const PIECE: usize = 64 * 1_024;
@@ -34,7 +36,7 @@ pub(crate) struct EventFrames {
     /// What is said at the end; how it ended is added then.
     trailers: Option<HeaderMap>,
     deadline: Option<Pin<Box<Sleep>>>,
-    closing: Pin<Box<WaitForCancellationFutureOwned>>,
+    closing: Closing,
     _pass: StreamPass,
 }
 
@@ -44,11 +46,11 @@ impl EventFrames {
         encoder: EventEncoder,
         trailers: HeaderMap,
         deadline: Option<Instant>,
-        closing: WaitForCancellationFutureOwned,
+        closing: Closing,
         pass: StreamPass,
     ) -> Self {
         let deadline = deadline.map(|deadline| Box::pin(tokio::time::sleep_until(deadline)));
-        let (events, trailers, closing) = (Some(events), Some(trailers), Box::pin(closing));
+        let (events, trailers) = (Some(events), Some(trailers));
         Self { events, encoder, large: None, trailers, deadline, closing, _pass: pass }
     }
 
@@ -70,8 +72,12 @@ impl EventFrames {
         }
     }
 
+    fn expire(&mut self) {
+        self.fail(Error::new(ErrorKind::Unauthenticated, "The token that the stream was begun with has ended; subscribe with a new one"));
+    }
+
     fn fail(&mut self, error: Error) {
-        if error.kind() != ErrorKind::Unavailable && error.kind() != ErrorKind::Timeout {
+        if !matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Timeout | ErrorKind::Unauthenticated) {
             tracing::warn!(error = %error, "a stream broke off");
         }
         self.events = None;
@@ -93,6 +99,9 @@ impl http_body::Body for EventFrames {
         if this.events.is_some() && this.deadline.as_mut().is_some_and(|deadline| deadline.as_mut().poll(cx).is_ready()) {
             this.fail(Error::new(ErrorKind::Timeout, "The deadline passed; the task goes on"));
         }
+        if this.events.is_some() && this.closing.has_expired() {
+            this.expire();
+        }
         let mut piece = Vec::new();
         while piece.len() < PIECE
             && this.large.is_none()
@@ -113,10 +122,13 @@ impl http_body::Body for EventFrames {
             return Poll::Ready(Some(Ok(Frame::data(piece.into()))));
         }
         if this.events.is_some() {
-            if this.closing.as_mut().poll(cx).is_pending() {
-                return Poll::Pending;
+            match this.closing.poll(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Why::Expired) => this.expire(),
+                Poll::Ready(Why::Stopping) => {
+                    this.fail(Error::new(ErrorKind::Unavailable, "The server is stopping; subscribe to the task again"));
+                }
             }
-            this.fail(Error::new(ErrorKind::Unavailable, "The server is stopping; subscribe to the task again"));
         }
         Poll::Ready(this.trailers.take().map(|trailers| Ok(Frame::trailers(trailers))))
     }
@@ -146,7 +158,7 @@ mod tests {
     fn body(script: Vec<Result<(Seq, SharedEvent)>>) -> EventFrames {
         let pass = Gate::new(Limits::default()).open(String::new()).unwrap();
         let encoder = EventEncoder::new(Version::V1_0, FileBytes::Double, false);
-        let closing = CancellationToken::new().cancelled_owned();
+        let closing = Closing::new(&CancellationToken::new(), None);
         EventFrames::new(Box::pin(Script(script.into_iter())), encoder, HeaderMap::new(), None, closing, pass)
     }
 

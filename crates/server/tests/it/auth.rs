@@ -1,11 +1,14 @@
 //! Who is let in, who is sent away, and what both are told: in every binding and version, through real sockets.
 
+mod actor;
 mod flood;
 mod issuer;
 mod jwt;
 mod scope;
 mod siege;
 mod silence;
+mod skill;
+mod stream;
 
 use bytes::Bytes;
 use chancery_core::{Card, SecurityRequirement, security::ApiKeyLocation};
@@ -384,6 +387,8 @@ async fn what_makes_no_sense_is_not_served() {
         (Auth::new(), "auth has no scheme; leave it out to let everybody in"),
         (auth().scheme("key", tokens()), "auth: the name \"key\" is empty or there twice"),
         (auth().require(SecurityRequirement::new().and("keys", [""; 0])), "auth: there is no scheme \"keys\""),
+        (auth().scheme("key+bearer", tokens()), "auth: the name \"key+bearer\" looks like several schemes together"),
+        (auth().scopes_for_skill("great", ["a"]), "auth: no card has a skill \"great\""),
         (
             auth().require(SecurityRequirement::new()),
             "auth: an alternative without schemes lets everybody in; say that anonymous callers may",

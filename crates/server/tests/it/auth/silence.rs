@@ -6,7 +6,7 @@ use std::{
 };
 
 use chancery_core::security::ApiKeyLocation;
-use chancery_engine::store::Memory;
+use chancery_engine::{Turn, store::Memory};
 use chancery_server::{
     Auth, Server,
     auth::{Digest, Holder, Jwt, Scheme},
@@ -74,9 +74,14 @@ async fn secrets_are_not_told() {
         .scheme("cookie", held(Scheme::api_key(ApiKeyLocation::Cookie, "session")))
         .scheme("bearer", held(Scheme::bearer()))
         .scheme("basic", held(Scheme::basic()))
-        .scheme("oidc", Scheme::jwt(Jwt::issuer(&issuer.url, ["agents"])));
+        .scheme("oidc", Scheme::jwt(Jwt::issuer(&issuer.url, ["agents"])))
+        .keep_tokens(true);
     let shown = format!("{auth:?}");
-    let running = Server::new(card(), greeter).auth(auth).store(Memory::new()).bind("127.0.0.1:0").await.unwrap();
+    let talkative = |turn: Turn| async move {
+        tracing::info!(caller = ?turn.caller(), "called");
+        greeter(turn).await
+    };
+    let running = Server::new(card(), talkative).auth(auth).store(Memory::new()).bind("127.0.0.1:0").await.unwrap();
     let token = key.token(&issuer.claims());
     let secret_part = token.rsplit('.').next().unwrap().to_owned();
     let mut answers = String::new();
@@ -106,6 +111,7 @@ async fn secrets_are_not_told() {
     assert_eq!(statuses, [200, 401].repeat(6));
     let metrics = send(&running, "GET", "/metrics", &[], "").await.body;
     let log = scribe.0.lock().unwrap().clone();
+    assert!(log.contains("Presented"), "{log}");
     assert!(log.contains("denied") && log.contains("nobody has this secret"), "{log}");
     for (place, text) in [("log", &log), ("answers", &answers), ("metrics", &metrics), ("Debug", &shown)] {
         for canary in ["CANARY", &secret_part, &basic("ada:CANARY-good")[6..]] {
