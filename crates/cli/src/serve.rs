@@ -416,11 +416,6 @@ impl Plan {
         if let Some(auth) = &self.rules {
             server = server.auth(auth.clone());
         }
-        if let Some(auth) = self.config.as_ref().and_then(|config| config.auth.as_ref())
-            && let Some(peers) = auth.peers().map_err(told)?
-        {
-            server = server.peers(peers);
-        }
         if let Some(tokens) = self.config.as_ref().and_then(|config| config.reach.tokens()) {
             server = server.scope_tokens(tokens);
         }

@@ -103,7 +103,14 @@ impl Ways {
     pub(crate) fn of(config: &Config, here: &Here) -> Option<Self> {
         let handoff = config.handoff.as_ref()?;
         let directory = Arc::new(Directory::new(config, handoff, here));
-        let peers = Client::builder().credentials(keyring(handoff)).peers();
+        // HO-50: what is exchanged for the caller's token, else what is the agent's own. A file whose exchange makes no sense was refused when
+        // it was read.
+        let exchange = config.auth.as_ref().and_then(|auth| auth.exchange().ok().flatten());
+        let client = match exchange {
+            Some(exchange) => Client::builder().credentials(exchange.otherwise(keyring(handoff))),
+            None => Client::builder().credentials(keyring(handoff)),
+        };
+        let peers = client.peers();
         let mut passing = Passing::new(Arc::new(Allowed { directory: directory.clone(), peers }));
         passing = passing.relay(handoff.relay).grant_life(handoff.grants);
         passing = passing.on_ambiguous(handoff.on_ambiguous).on_message_reply(handoff.on_message_reply);

@@ -7,7 +7,7 @@ use std::{
 };
 
 use chancery::auth::{Algorithm, CertificateName, Digest, Holder, Jwt, Scheme};
-use chancery_client::{Client, Peers, oauth};
+use chancery_client::oauth;
 use chancery_core::{Secret, SecurityRequirement, security::ApiKeyLocation};
 use toml::de::{DeTable, DeValue};
 
@@ -147,8 +147,8 @@ impl Auth {
         alternatives.iter().map(requirement).collect()
     }
 
-    /// Who finds other agents, and calls them with tokens that are exchanged for those of callers; `None` when nothing is exchanged.
-    pub(crate) fn peers(&self) -> chancery::Result<Option<Peers>> {
+    /// Who gets tokens for other agents in exchange for those of callers; `None` when nothing is exchanged.
+    pub(crate) fn exchange(&self) -> chancery::Result<Option<oauth::Exchange>> {
         let Some(said) = &self.exchange else { return Ok(None) };
         let mut exchange = oauth::Exchange::at(&said.token_url, &said.client_id, said.client_secret.clone())?;
         if let Some(token) = &said.actor_token {
@@ -157,8 +157,7 @@ impl Auth {
         if let Some(audience) = &said.audience {
             exchange = exchange.parameter("audience", audience);
         }
-        let exchange = said.scopes.iter().fold(exchange, oauth::Exchange::scope);
-        Ok(Some(Client::builder().credentials(exchange).peers()))
+        Ok(Some(said.scopes.iter().fold(exchange, oauth::Exchange::scope)))
     }
 
     /// Whether there is a scheme of this name.

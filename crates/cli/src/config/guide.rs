@@ -14,7 +14,8 @@ use chancery::{
     Failure, Memory, Outcome, Running, Server, Turn,
     auth::{Jwt, Scheme},
 };
-use chancery_core::{Bytes, Caller, Card, Peers as _, SendMessage, SendReply};
+use chancery_client::{Client, Secrets};
+use chancery_core::{Bytes, Caller, Card, Operations as _, SendMessage};
 use serde_json::{Value, json};
 
 use super::Config;
@@ -243,17 +244,26 @@ async fn the_example_that_exchanges_tokens_works() {
     let billing = billing.store(Memory::new()).bind(address).await.unwrap();
 
     let text = example("[auth.exchange]").replace("https://id.example.com/token", &format!("{}/token", billing.url()));
-    let config = read(&folder, &text);
+    // The program asks the other agent, and answers with the line that it is told the result in.
+    folder.script(
+        "triage.sh",
+        r#"while read -r line; do
+  case "$line" in
+    *'"type":"task"'*) echo '{"type":"delegate","call":1,"agent":"billing","text":"hi"}';;
+    *'"type":"delegated"'*'eve triage invoice.read'*) echo '{"type":"status","state":"completed","text":"billing knows who asks"}';;
+    *'"type":"delegated"'*) echo '{"type":"status","state":"failed","text":"billing does not"}';;
+    *'"type":"shutdown"'*) exit 0;;
+  esac
+done
+"#,
+    );
+    let config = read(&folder, &text.replace("https://billing.example.com", billing.url()));
     let received = issuer.token("triage", json!({}));
-    let peers = config.auth.as_ref().unwrap().peers().unwrap().unwrap();
     let running = bind(config).await;
-    let header = [("authorization", format!("Bearer {received}"))];
-    assert_eq!(post(&reqwest::Client::new(), &running, "/", &header).await.unwrap(), 200);
-    let caller = Caller::anonymous().presented(received.as_str());
-    let peer = peers.peer(billing.url()).await.unwrap();
-    let reply = peer.operations.send_message(&caller, SendMessage::new("hi")).await.unwrap();
-    let SendReply::Message(said) = reply else { panic!("{reply:?}") };
-    assert_eq!(said.text(), "eve triage invoice.read");
+    let client = Client::builder().credentials(Secrets::new().bearer(received.as_str())).connect(running.url()).await.unwrap();
+    let reply = client.send_message(&Caller::anonymous(), SendMessage::new("hi")).await.unwrap();
+    let said = reply.task().and_then(|task| task.status.message.as_ref()).map(|message| message.text());
+    assert_eq!(said.as_deref(), Some("billing knows who asks"), "{reply:?}");
     let asked = asked.lock().unwrap();
     assert_eq!((asked.len(), &asked[0]["subject_token"], asked[0]["resource"].as_str()), (1, &received, billing.url()));
     running.shutdown().await;
