@@ -14,9 +14,10 @@ use chancery::{
 
 use super::{
     Pair,
-    process::{Setup, aware, card, code, text, transfer, unaware},
-    proxy::Order,
+    process::{Folder, Setup, aware, card, code, text, transfer, unaware},
+    proxy::{Order, Proxy},
 };
+use crate::sdk_servers;
 
 /// How often a process is killed at some moment, and how many tasks it hands over then.
 const KILLS: u64 = 30;
@@ -127,6 +128,29 @@ async fn a_killed_agent_says_that_it_cannot_know() {
     assert_eq!((there.len(), &transfer(&end).task_id), (1, &there[0].id));
 }
 
+/// HO-15, HO-T2: the same with servers of released SDKs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_agent_cannot_know_what_a_released_server_has() {
+    let Some(sdks) = sdk_servers::folder() else { return };
+    for sdk in ["py-1.3.0", "js-1.3.0"] {
+        let (server, proxy, folder) = (sdk_servers::Peer::start(&sdks, sdk).await, Proxy::start().await, Folder::new());
+        proxy.lead_to(server.url.trim_start_matches("http://").trim_end_matches('/').parse().unwrap());
+        let mut a = Setup::new(folder.path("a")).start().await;
+        for (messages, order) in [(1, Order::HoldMessages), (2, Order::HoldAnswers)] {
+            proxy.order(order);
+            let begun = a.visitor().await.begin(&aware(), format!("to {} wait", proxy.url)).await.unwrap();
+            proxy.held(messages).await;
+            let setup = a.kill().await;
+            assert_eq!(found(setup.folder(), &begun.id).await, Found::Prepared, "{sdk} {order:?}");
+            proxy.order(Order::Lose);
+            a = setup.start().await;
+            let end = a.visitor().await.end(&aware(), &begun.id).await;
+            assert_eq!((end.state(), code(&end)), (TaskState::Failed, "ambiguous"), "{sdk} {order:?}");
+            assert_eq!(proxy.messages(), messages, "{sdk} {order:?}: something was sent twice");
+        }
+    }
+}
+
 /// Numbers that look like chance and are the same in every run.
 fn chance(seed: &mut u64, below: u64) -> u64 {
     *seed ^= *seed << 13;
@@ -140,7 +164,8 @@ fn chance(seed: &mut u64, below: u64) -> u64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_handoff_survives_a_kill_at_any_moment() {
     let mut pair = Pair::start().await;
-    let (mut seed, mut counts, mut before) = (0x9E37_79B9_7F4A_7C15_u64, BTreeMap::<Found, usize>::new(), BTreeSet::new());
+    let (mut seed, mut counts) = (0x9E37_79B9_7F4A_7C15_u64, BTreeMap::<Found, usize>::new());
+    let (mut before, mut ended) = (BTreeSet::new(), BTreeSet::new());
     for round in 0..KILLS {
         let visitor = pair.a.visitor().await;
         let mut answers = pair.proxy.answers();
@@ -162,10 +187,13 @@ async fn a_handoff_survives_a_kill_at_any_moment() {
         let setup = pair.a.kill().await;
         count(setup.folder(), &mut before, &mut counts).await;
         pair.a = setup.start().await;
-        all_are_handed_over(&pair).await;
+        pair.check(&mut ended).await;
     }
-    let tasks = before.len();
-    println!("{KILLS} kills, {tasks} tasks; found in the log: {counts:?}");
+    // And all of them together.
+    let led: BTreeSet<_> = pair.a.visitor().await.tasks(&aware()).await.iter().map(|task| transfer(task).task_id).collect();
+    let theirs: BTreeSet<_> = pair.b_directly().await.tasks(&aware()).await.into_iter().map(|task| task.id).collect();
+    assert_eq!((led.len(), &led), (before.len(), &theirs));
+    println!("{KILLS} kills, {} tasks; found in the log: {counts:?}", before.len());
     assert!(counts.contains_key(&Found::Prepared) && counts.contains_key(&Found::Committed), "{counts:?}");
 }
 
@@ -173,8 +201,8 @@ async fn a_handoff_survives_a_kill_at_any_moment() {
 async fn count(folder: &Path, before: &mut BTreeSet<TaskId>, counts: &mut BTreeMap<Found, usize>) {
     let reader = reader(folder).await;
     let mut wanted = ListTasks::default();
-    wanted.page_size = Some(100);
-    // The newest come first, and there are fewer than a page of them.
+    // The newest come first, and there is less than a page of them.
+    wanted.page_size = Some(20);
     for task in reader.list_tasks(&aware(), wanted).await.unwrap().tasks {
         if before.insert(task.id.clone()) {
             *counts.entry(Found::of(&task)).or_default() += 1;
@@ -182,19 +210,25 @@ async fn count(folder: &Path, before: &mut BTreeSet<TaskId>, counts: &mut BTreeM
     }
 }
 
-async fn all_are_handed_over(pair: &Pair) {
-    let (here, there) = (pair.a.visitor().await, pair.b_directly().await);
-    for task in here.tasks(&aware()).await {
-        // For those who know nothing of handoffs the task is over when B's is.
-        let end = here.end(&unaware(), &task.id).await;
-        if end.state() == TaskState::Completed {
-            assert_eq!(text(&end), ["work"], "{end:?}");
-        } else {
-            assert_eq!(end.state(), TaskState::Rejected, "{end:?}");
+impl Pair {
+    /// Waits for the end of the tasks that are not known yet: they lead to tasks of B, and B has no others.
+    async fn check(&self, ended: &mut BTreeSet<TaskId>) {
+        let (here, there) = (self.a.visitor().await, self.b_directly().await);
+        let mut led = BTreeSet::new();
+        for task in here.newest(&aware()).await {
+            if !ended.insert(task.id.clone()) {
+                continue;
+            }
+            // For those who know nothing of handoffs a task that is relayed is over when B's is, and any other was declined.
+            let end = here.end(&unaware(), &task.id).await;
+            match end.state() {
+                TaskState::Completed => assert_eq!(text(&end), ["work"], "{end:?}"),
+                _ => assert_eq!(end.state(), TaskState::Rejected, "{end:?}"),
+            }
+            assert!(led.insert(transfer(&here.task(&aware(), &task.id).await).task_id), "two lead to the same: {end:?}");
         }
+        let theirs = there.newest(&aware()).await.into_iter().map(|task| task.id).filter(|id| !ended.contains(id));
+        assert_eq!(led, theirs.collect());
+        ended.extend(led);
     }
-    let ours = here.tasks(&aware()).await;
-    let led: BTreeSet<_> = ours.iter().map(|task| transfer(task).task_id).collect();
-    let theirs: BTreeSet<_> = there.tasks(&aware()).await.into_iter().map(|task| task.id).collect();
-    assert_eq!((led.len(), &led), (ours.len(), &theirs));
 }

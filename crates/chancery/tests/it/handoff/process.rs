@@ -336,6 +336,13 @@ impl Visitor {
         self.until(caller, id, |task| task.state().is_terminal()).await
     }
 
+    /// The tasks of the agent that changed last.
+    pub(crate) async fn newest(&self, caller: &Caller) -> Vec<Task> {
+        let mut wanted = ListTasks::default();
+        wanted.page_size = Some(20);
+        self.0.list_tasks(caller, wanted).await.unwrap().tasks
+    }
+
     /// All tasks of the agent.
     pub(crate) async fn tasks(&self, caller: &Caller) -> Vec<Task> {
         let mut wanted = ListTasks::default();

@@ -43,17 +43,20 @@ pub(crate) struct Asked {
 
 impl Asked {
     fn is_message(&self) -> bool {
-        self.body.contains(r#""method":"SendMessage""#) || self.body.contains(r#""method":"SendStreamingMessage""#)
+        ["SendMessage", "SendStreamingMessage", "message/send"].iter().any(|name| self.body.contains(&format!(r#""method":"{name}""#)))
     }
 }
 
 /// A proxy for HTTP/1.1.
+///
+/// A server that says in its card where it is would be called there: its address is replaced by the proxy's in what it says.
 pub(crate) struct Proxy {
     pub(crate) url: String,
     state: Arc<State>,
 }
 
 struct State {
+    at: SocketAddr,
     to: Mutex<Option<SocketAddr>>,
     order: watch::Sender<Order>,
     /// How many messages or answers were held so far, and how many answers to messages went through.
@@ -66,8 +69,9 @@ impl Proxy {
     /// Listens at once; where it leads to is said later.
     pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
+        let at = listener.local_addr().unwrap();
         let state = Arc::new(State {
+            at,
             to: Mutex::default(),
             order: watch::Sender::new(Order::Pass),
             held: watch::Sender::new(0),
@@ -82,7 +86,7 @@ impl Proxy {
                 tokio::spawn(async move { drop(pass(state, client).await) });
             }
         });
-        Self { url, state }
+        Self { url: format!("http://{at}"), state }
     }
 
     pub(crate) fn lead_to(&self, address: SocketAddr) {
@@ -104,6 +108,11 @@ impl Proxy {
         self.state.answered.subscribe()
     }
 
+    /// How many messages arrived here.
+    pub(crate) fn messages(&self) -> usize {
+        self.state.asked.lock().unwrap().iter().filter(|asked| asked.is_message()).count()
+    }
+
     /// Everything that was asked.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         self.state.asked.lock().unwrap().clone()
@@ -122,7 +131,7 @@ async fn pass(state: Arc<State>, client: TcpStream) -> io::Result<()> {
     let (mut from_client, to_client) = client.into_split();
     let (from_server, mut to_server) = server.into_split();
     let (messages, awaited) = watch::channel(false);
-    tokio::spawn(answers(state.clone(), from_server, to_client, awaited));
+    tokio::spawn(answers(state.clone(), from_server, to_client, awaited, to.to_string()));
     let mut buffer = Vec::new();
     while let Some((asked, raw)) = request(&mut from_client, &mut buffer).await? {
         let is_message = asked.is_message();
@@ -147,8 +156,15 @@ async fn let_through(state: &State, order: Order) -> bool {
     next.is_ok_and(|next| next != Order::Lose)
 }
 
-async fn answers(state: Arc<State>, mut from: OwnedReadHalf, mut to: OwnedWriteHalf, awaited: watch::Receiver<bool>) -> io::Result<()> {
+async fn answers(
+    state: Arc<State>,
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    awaited: watch::Receiver<bool>,
+    server: String,
+) -> io::Result<()> {
     let mut buffer = vec![0; 16 * 1024];
+    let proxy = state.at.to_string();
     loop {
         let count = from.read(&mut buffer).await?;
         if count == 0 {
@@ -157,6 +173,10 @@ async fn answers(state: Arc<State>, mut from: OwnedReadHalf, mut to: OwnedWriteH
         let is_answer = *awaited.borrow();
         if is_answer && !let_through(&state, Order::HoldAnswers).await {
             return Ok(());
+        }
+        // Both addresses have the same length, because ports that the system chooses have five digits.
+        while let Some(place) = buffer[..count].windows(server.len()).position(|bytes| bytes == server.as_bytes()) {
+            buffer[place..place + server.len()].copy_from_slice(proxy.as_bytes());
         }
         to.write_all(&buffer[..count]).await?;
         if is_answer {
