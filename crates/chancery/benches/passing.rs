@@ -33,7 +33,7 @@ const SPAN: Duration = Duration::from_millis(800);
 /// How many calls are under way at a time, where it is not one.
 const CROWD: usize = 16;
 /// At most so many are done in a round, for finished tasks stay in memory.
-const MOST: usize = 20_000;
+const MOST: usize = 6_000;
 const WORDS: &str = "The tide turns, the boats stay.";
 
 fn main() {
@@ -185,9 +185,9 @@ fn median(mut figures: Vec<f64>) -> f64 {
 }
 
 /// The median costs of several kinds of work, in turns.
-async fn in_turns<const N: usize>(works: [&Work; N], at_once: usize, other: Option<&Process>) -> [Cost; N] {
+async fn in_turns<const N: usize>(works: [&Work; N], rounds: usize, at_once: usize, other: Option<&Process>) -> [Cost; N] {
     let mut costs: [Vec<Cost>; N] = std::array::from_fn(|_| Vec::new());
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         for (work, costs) in works.iter().zip(&mut costs) {
             costs.push(measure(work, at_once, other).await);
         }
@@ -265,7 +265,7 @@ async fn table(folder: &Path) {
         for work in [&agents.call, &agents.delegating, &agents.plain, &agents.unable] {
             work.repeat(CROWD, SPAN / 4).await;
         }
-        let [call, delegating, plain] = in_turns([&agents.call, &agents.delegating, &agents.plain], 1, Some(&agents.b)).await;
+        let [call, delegating, plain] = in_turns([&agents.call, &agents.delegating, &agents.plain], ROUNDS, 1, Some(&agents.b)).await;
         let added = |of: fn(&Cost) -> f64| {
             let (call, delegating, plain) = (of(&call), of(&delegating), of(&plain));
             (format!("({delegating:.0} − {plain:.0}) / {call:.0} µs"), (delegating - plain) / call)
@@ -274,11 +274,11 @@ async fn table(folder: &Path) {
         line(&format!("delegated call, one after the other, time, {store}"), &measured, 1.25, ratio);
         let (measured, ratio) = added(|cost| cost.processor);
         line(&format!("delegated call, one after the other, CPU of both, {store}"), &measured, 1.25, ratio);
-        let [call, delegating, plain] = in_turns([&agents.call, &agents.delegating, &agents.plain], CROWD, Some(&agents.b)).await;
+        let [call, delegating, plain] = in_turns([&agents.call, &agents.delegating, &agents.plain], ROUNDS, CROWD, Some(&agents.b)).await;
         let (call, delegating, plain) = (call.processor, delegating.processor, plain.processor);
         let measured = format!("({delegating:.0} − {plain:.0}) / {call:.0} µs");
         line(&format!("delegated call, {CROWD} at a time, CPU of both, {store}"), &measured, 1.25, (delegating - plain) / call);
-        let [able, unable] = in_turns([&agents.plain, &agents.unable], CROWD, None).await;
+        let [able, unable] = in_turns([&agents.plain, &agents.unable], 5 * ROUNDS, CROWD, None).await;
         let measured = format!("{:.2} / {:.2} µs", able.processor, unable.processor);
         line(
             &format!("turn that delegates nothing, with a way to others and without, CPU, {store}"),
