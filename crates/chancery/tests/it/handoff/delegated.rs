@@ -1,6 +1,6 @@
 //! An agent that is killed while another one does a part of its work.
 
-use chancery::{Message, TaskState, core::extension::DELEGATION};
+use chancery::{Message, Task, TaskState, core::extension::DELEGATION};
 
 use super::{
     Pair,
@@ -22,11 +22,7 @@ async fn a_killed_agent_finds_its_call_again() {
         let there = pair.b_directly().await;
         if known {
             // A says in whose hands the work is.
-            here.until(&unaware(), &begun.id, |task| {
-                let said = task.status.message.as_ref().and_then(|message| message.metadata.get(DELEGATION));
-                said.is_some_and(|said| said["state"] == "TASK_STATE_WORKING")
-            })
-            .await;
+            here.until(&unaware(), &begun.id, |task| said(task) == Some("TASK_STATE_WORKING")).await;
         } else {
             pair.proxy.held(1).await;
         }
@@ -51,4 +47,40 @@ async fn a_killed_agent_finds_its_call_again() {
         assert_eq!((there.tasks(&aware()).await.len(), pair.b.runs()), (1, 1), "{known} {meanwhile}");
         assert_eq!(pair.a.runs(), 2, "{known} {meanwhile}");
     }
+}
+
+/// DE-1, DE-3: a call that is done at once is one request; one that takes longer is watched, and B does it once all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_takes_longer_is_watched_and_made_once() {
+    let pair = Pair::start().await;
+    let (here, there) = (pair.a.visitor().await, pair.b_directly().await);
+    let done = here.send(&unaware(), format!("delegate {} work", pair.b.url)).await.unwrap();
+    assert_eq!((done.state(), text(&done)), (TaskState::Completed, vec!["work"]));
+    assert_eq!(there.tasks(&aware()).await.len(), 1);
+
+    let begun = here.begin(&unaware(), format!("delegate {} listen", pair.b.url)).await.unwrap();
+    here.until(&unaware(), &begun.id, |task| said(task) == Some("TASK_STATE_WORKING")).await;
+    assert!(pair.proxy.asked().iter().any(|asked| asked.body.contains("SendStreamingMessage")));
+    let theirs = there.tasks(&aware()).await;
+    let works = theirs.iter().find(|task| task.state() == TaskState::Working).unwrap();
+    there.send(&aware(), Message::user("well").to_task(works.id.clone())).await.unwrap();
+    let end = here.end(&unaware(), &begun.id).await;
+    assert_eq!((end.state(), text(&end)), (TaskState::Completed, vec!["well"]));
+    assert_eq!((there.tasks(&aware()).await.len(), pair.b.runs()), (2, 2));
+}
+
+/// DE-6: canceling A's task cancels what B does for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn canceling_a_task_cancels_what_others_do_for_it() {
+    let pair = Pair::start().await;
+    let (here, there) = (pair.a.visitor().await, pair.b_directly().await);
+    let begun = here.begin(&unaware(), format!("delegate {} wait", pair.b.url)).await.unwrap();
+    here.until(&unaware(), &begun.id, |task| said(task) == Some("TASK_STATE_WORKING")).await;
+    assert_eq!(here.cancel(&unaware(), &begun.id).await.unwrap().state(), TaskState::Canceled);
+    assert_eq!(there.tasks(&aware()).await.iter().map(|task| task.state()).collect::<Vec<_>>(), [TaskState::Canceled]);
+}
+
+/// The state of B's task, as A tells it.
+fn said(task: &Task) -> Option<&str> {
+    task.status.message.as_ref()?.metadata.get(DELEGATION)?["state"].as_str()
 }
