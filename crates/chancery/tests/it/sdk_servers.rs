@@ -70,11 +70,11 @@ const ABSENT: [(&str, Binding, &str, &str); 6] = [
 ];
 
 /// A server of an SDK at work; it ends when this is dropped.
-struct Peer {
+pub(crate) struct Peer {
     _child: Child,
     /// Read no further, and kept open: some write to it later.
     _output: Lines<BufReader<ChildStdout>>,
-    url: String,
+    pub(crate) url: String,
 }
 
 #[derive(Deserialize)]
@@ -87,12 +87,7 @@ type Steps = BTreeMap<&'static str, Result<(), String>>;
 /// V10-SEL-001, V10-SEL-003: our client does everything with every released server.
 #[tokio::test(flavor = "multi_thread")]
 async fn our_client_works_with_the_server_of_every_sdk() {
-    let Some(folder) = std::env::var_os("CHANCERY_SDKS").filter(|folder| !folder.is_empty()) else {
-        say("CHANCERY_SDKS is not set: no server of a released SDK is tested\n");
-        return;
-    };
-    // Cargo runs tests in the crate's folder, a relative path means the root.
-    let folder = root().join(PathBuf::from(folder));
+    let Some(folder) = folder() else { return };
     let mut runs = Vec::new();
     for (sdk, version, bindings) in SERVERS {
         let peer = Peer::start(&folder, sdk).await;
@@ -103,6 +98,16 @@ async fn our_client_works_with_the_server_of_every_sdk() {
     say(&table(&runs));
     let flaws: Vec<String> = runs.iter().flat_map(|(sdk, binding, steps)| flaws(sdk, *binding, steps)).collect();
     assert!(flaws.is_empty(), "\n{}", flaws.join("\n"));
+}
+
+/// Where the SDKs are, if they are to be tested.
+pub(crate) fn folder() -> Option<PathBuf> {
+    let folder = std::env::var_os("CHANCERY_SDKS").filter(|folder| !folder.is_empty());
+    if folder.is_none() {
+        say("CHANCERY_SDKS is not set: no server of a released SDK is tested\n");
+    }
+    // Cargo runs tests in the crate's folder, a relative path means the root.
+    folder.map(|folder| root().join(PathBuf::from(folder)))
 }
 
 /// What did not go as it must, in words.
@@ -120,7 +125,7 @@ fn is_absent(sdk: &str, binding: Binding, step: &str) -> bool {
 }
 
 impl Peer {
-    async fn start(folder: &Path, sdk: &str) -> Self {
+    pub(crate) async fn start(folder: &Path, sdk: &str) -> Self {
         let (home, scripts) = (folder.join(sdk), root().join("tests/sdk"));
         let mut command = if sdk.starts_with("py-") {
             let mut command = Command::new(home.join("bin/python"));

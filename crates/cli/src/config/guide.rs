@@ -264,7 +264,7 @@ done
     let reply = client.send_message(&Caller::anonymous(), SendMessage::new("hi")).await.unwrap();
     let said = reply.task().and_then(|task| task.status.message.as_ref()).map(|message| message.text());
     assert_eq!(said.as_deref(), Some("billing knows who asks"), "{reply:?}");
-    let asked = asked.lock().unwrap();
+    let asked = asked.lock().unwrap().clone();
     assert_eq!((asked.len(), &asked[0]["subject_token"], asked[0]["resource"].as_str()), (1, &received, billing.url()));
     running.shutdown().await;
     billing.shutdown().await;

@@ -7,7 +7,9 @@
 //!     v
 //!  noted? -- yes --> GetTask, Subscribe
 //!     | no
-//!  StreamMessage, or SendMessage and GetTask again and again
+//!  SendMessage, if only the result counts: most work is done at once
+//!     | not done so soon
+//!  StreamMessage under the same key, or SendMessage and GetTask again and again
 //!     |  a new state   ->  WORKING here, noted in the same commit
 //!     |  a question    ->  INPUT_REQUIRED here; the client's answer goes on to the agent
 //!     |  handed over   ->  the same with the next agent
@@ -37,6 +39,8 @@ use crate::{
 /// The first pause before a task of an agent without streams is read again, and the longest.
 const PAUSE: Duration = Duration::from_millis(250);
 const LONGEST: Duration = Duration::from_secs(10);
+/// How long an agent may take for its result before it is asked to tell how it goes.
+const SOON: Duration = Duration::from_millis(25);
 
 impl Turn {
     /// Lets another agent do a part of the work. Awaited, it gives the agent's result:
@@ -102,6 +106,10 @@ impl Delegation {
     /// # Errors
     /// When the work may not be passed on, or the agent cannot be found.
     pub async fn stream(self) -> Result<Delegating, DelegationError> {
+        self.begin(false).await
+    }
+
+    async fn begin(self, result_only: bool) -> Result<Delegating, DelegationError> {
         let Self { turn, agent, message, skill, workflow } = self;
         let passing = turn.passing().ok_or_else(|| refused("not_configured", "this agent has nobody to pass work on to", &agent))?;
         let received = trail(&turn);
@@ -154,6 +162,7 @@ impl Delegation {
             name: String::new(),
             peer: peer.operations.clone(),
             streams: false,
+            result_only,
             caller,
             task,
             answer: None,
@@ -172,7 +181,7 @@ impl IntoFuture for Delegation {
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { self.stream().await?.finish().await })
+        Box::pin(async move { self.begin(true).await?.finish().await })
     }
 }
 
@@ -187,6 +196,8 @@ pub struct Delegating {
     name: String,
     peer: Arc<dyn Operations>,
     streams: bool,
+    /// Whether nobody looks at what happens on the way, and the agent takes the same message under the same key for one.
+    result_only: bool,
     caller: Caller,
     /// What has become of it so far.
     task: Task,
@@ -258,6 +269,7 @@ impl Delegating {
     fn meet(&mut self, peer: &Peer) {
         self.peer = peer.operations.clone();
         self.streams = peer.card.capabilities.streaming.unwrap_or(false);
+        self.result_only &= peer.card.capabilities.extensions.iter().any(|known| known.uri == extension::SEQUENCE);
         self.name = if peer.card.name.is_empty() { self.agent.clone() } else { peer.card.name.clone() };
     }
 
@@ -302,6 +314,14 @@ impl Delegating {
 
     async fn send(&mut self, mut request: SendMessage, key: String) -> Result<Option<Event>, DelegationError> {
         let caller = self.caller.clone().idempotency_key(key);
+        if self.streams && self.result_only && request.message.task_id.is_none() {
+            let asked = self.peer.send_message(&caller, request.clone());
+            if let Ok(reply) = tokio::time::timeout(SOON, asked).await {
+                self.stage = Stage::Watch;
+                return Ok(Some(event_of(reply.map_err(|error| self.lost(error))?)));
+            }
+            // It takes longer. The same message under the same key is the same work, and its stream tells how it goes.
+        }
         if self.streams {
             let events = self.peer.stream_message(&caller, request).await.map_err(|error| self.lost(error))?;
             self.stage = Stage::Live(events);
@@ -309,10 +329,7 @@ impl Delegating {
         }
         request.configuration.return_immediately = true;
         let reply = self.peer.send_message(&caller, request).await.map_err(|error| self.lost(error))?;
-        Ok(Some(match reply {
-            SendReply::Task(task) => Event::Task(task),
-            SendReply::Message(message) => Event::Message(message),
-        }))
+        Ok(Some(event_of(reply)))
     }
 
     async fn read(&mut self) -> Result<Task, DelegationError> {
@@ -488,6 +505,13 @@ impl fmt::Debug for Delegating {
             .field("agent", &self.agent)
             .field("task", &self.task.id)
             .finish_non_exhaustive()
+    }
+}
+
+fn event_of(reply: SendReply) -> Event {
+    match reply {
+        SendReply::Task(task) => Event::Task(task),
+        SendReply::Message(message) => Event::Message(message),
     }
 }
 
