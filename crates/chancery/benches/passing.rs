@@ -20,8 +20,9 @@ use std::{
 
 use chancery::{
     Artifact, Caller, Card, Client, Engine, Failure, Limits, Memory, Operations, Outcome, Passing, Server, Sqlite, Turn,
-    core::{Peers as _, SendMessage, SendReply},
+    core::{Message, Peers as _, SendMessage, SendReply, TaskId, extension},
 };
+use serde_json::json;
 use tokio::task::JoinSet;
 
 /// The allocator of the binary `a2a`.
@@ -34,6 +35,8 @@ const SPAN: Duration = Duration::from_millis(800);
 const CROWD: usize = 16;
 /// At most so many are done in a round, for finished tasks stay in memory.
 const MOST: usize = 6_000;
+/// Where A says that it is.
+const BASE: &str = "http://127.0.0.1:9";
 const WORDS: &str = "The tide turns, the boats stay.";
 
 fn main() {
@@ -124,10 +127,26 @@ async fn caller(turn: Turn) -> Result<Outcome, Failure> {
     Ok(Outcome::artifact(Artifact::new(words).named("result")))
 }
 
+/// The very message of a delegation, made by hand: it says who passes the work on, and has a key under which it can be sent again. Both
+/// are parts of the call itself (DE-1, DE-2).
+fn delegated() -> (Caller, SendMessage) {
+    let (call, task) = (TaskId::generate(), TaskId::generate());
+    let mut message = Message::user(WORDS);
+    message.message_id = call.as_str().into();
+    let about = json!({
+        "hop": 1, "maxHops": 8, "chain": [{"agent": BASE, "taskId": task, "kind": "delegation"}],
+        "call": call, "originatingTaskId": task, "originatingAgent": BASE,
+    });
+    message.metadata.insert(extension::DELEGATION.to_owned(), about);
+    message.extensions.push(extension::DELEGATION.to_owned());
+    let caller = Caller::anonymous().extension(extension::HANDOFF).extension(extension::DELEGATION);
+    (caller.idempotency_key(call.as_str()), SendMessage::new(message))
+}
+
 /// What is done over and over.
 #[derive(Clone)]
 enum Work {
-    /// A call, as a program makes it.
+    /// A call, as a program makes it that sends the same message.
     Call(Box<chancery::Peers>, String),
     /// A turn of A.
     Turn(Engine, String),
@@ -138,7 +157,8 @@ impl Work {
         let reply = match self {
             Self::Call(peers, agent) => {
                 let peer = peers.peer(agent).await.unwrap();
-                peer.operations.send_message(&Caller::anonymous(), SendMessage::new(WORDS)).await.unwrap()
+                let (caller, request) = delegated();
+                peer.operations.send_message(&caller, request).await.unwrap()
             }
             Self::Turn(engine, words) => engine.send_message(&Caller::anonymous(), SendMessage::new(words.as_str())).await.unwrap(),
         };
@@ -223,7 +243,7 @@ impl Agents {
                 None => engine.start(),
             }
         };
-        let able = engine("able", Some(Passing::new(Arc::new(peers.clone())).at("http://127.0.0.1:9"))).await;
+        let able = engine("able", Some(Passing::new(Arc::new(peers.clone())).at(BASE))).await;
         Self {
             call: Work::Call(Box::new(peers), b.url.clone()),
             delegating: Work::Turn(able.clone(), format!("delegate {}", b.url)),
