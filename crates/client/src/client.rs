@@ -472,7 +472,7 @@ impl Peer {
             origin: &self.origin,
             binding: self.route.binding,
             certificate: settings.tls.has_identity(),
-            on_behalf_of: call.caller.presented.as_ref(),
+            on_behalf_of: call.caller.presented.as_deref(),
         }
     }
 

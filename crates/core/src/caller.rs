@@ -41,9 +41,9 @@ pub struct Caller {
     /// Opens one task that is somebody else's.
     pub grant: Option<Secret>,
     /// How far the task may reach by the token that came with the call.
-    pub carried: Option<Carried>,
+    pub carried: Option<Box<Carried>>,
     /// The token by which the caller proved who it is, where the server keeps it so that it can be exchanged.
-    pub presented: Option<Presented>,
+    pub presented: Option<Box<Presented>>,
 }
 
 /// The token that a caller presented, for whoever exchanges it for one with which another agent is called (RFC 8693). It is shown to
@@ -221,14 +221,14 @@ impl Caller {
     /// Adds the token that came with the call.
     #[must_use]
     pub fn carried(mut self, carried: Carried) -> Self {
-        self.carried = Some(carried);
+        self.carried = Some(Box::new(carried));
         self
     }
 
     /// Adds the token by which the caller proved who it is.
     #[must_use]
     pub fn presented(mut self, token: impl Into<Secret>) -> Self {
-        self.presented = Some(Presented::new(token));
+        self.presented = Some(Box::new(Presented::new(token)));
         self
     }
 

@@ -100,7 +100,7 @@ impl<'a> Visit<'a> {
         if let Some(tokens) = &agent.scope_tokens
             && let Some(carried) = call::carried(&**tokens, &head.headers, agent.url()).map_err(denied)?
         {
-            who.carried = Some(carried);
+            who.carried = Some(Box::new(carried));
         }
         Ok(Self { doors, agent, head, peer, who, guest, deadline: None, until })
     }

@@ -143,7 +143,7 @@ impl Delegation {
         };
         let mut caller = Caller::anonymous().extension(extension::HANDOFF).extension(extension::DELEGATION);
         caller.trace.clone_from(&turn.caller().trace);
-        caller.presented = turn.caller().presented.as_ref().map(|presented| presented.within(scope.as_ref()));
+        caller.presented = turn.caller().presented.as_ref().map(|presented| Box::new(presented.within(scope.as_ref())));
         caller.grant = noted.as_ref().and_then(|noted| noted.grant.clone());
         let stage = match &noted {
             Some(_) => Stage::Attach,

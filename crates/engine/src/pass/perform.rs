@@ -266,7 +266,7 @@ async fn ask(ride: &mut Ride, record: &Record, peer: &Peer) -> Result<SendReply,
         let mut request = SendMessage::new(message.clone());
         request.configuration.return_immediately = true;
         let mut caller = ride.caller(None);
-        caller.carried = ride.token.clone().map(|token| Carried::new(token, Object::new(), 0));
+        caller.carried = ride.token.clone().map(|token| Box::new(Carried::new(token, Object::new(), 0)));
         // The one who sends finishes its attempt, whoever cancels meanwhile (HO-17).
         match peer.operations.send_message(&caller, request).await {
             Ok(reply) => return Ok(reply),

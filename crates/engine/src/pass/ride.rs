@@ -109,7 +109,7 @@ impl Ride {
         let mut caller = Caller::anonymous().extension(extension::HANDOFF);
         caller.grant = grant.cloned();
         caller.trace = self.turn.caller().trace.clone();
-        caller.presented = self.turn.caller().presented.as_ref().map(|presented| presented.within(self.scope.as_ref()));
+        caller.presented = self.turn.caller().presented.as_ref().map(|presented| Box::new(presented.within(self.scope.as_ref())));
         caller
     }
 }

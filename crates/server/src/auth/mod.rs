@@ -305,9 +305,9 @@ impl Auth {
             }
         };
         caller.scopes.extend(identity.scopes.iter().cloned());
-        caller.carried = caller.carried.or_else(|| identity.carried.as_deref().cloned());
+        caller.carried = caller.carried.or_else(|| identity.carried.clone());
         let token = identity.token.as_ref().filter(|_| self.keeps_tokens);
-        caller.presented = caller.presented.or_else(|| token.cloned().map(Presented::new));
+        caller.presented = caller.presented.or_else(|| token.cloned().map(|token| Box::new(Presented::new(token))));
         caller
     }
 

@@ -249,7 +249,7 @@ async fn an_exchange_asks_for_no_more_than_the_task_may_reach() {
         (Some(json!({"scopes": 7})), None),
     ] {
         let mut caller = Caller::anonymous();
-        caller.presented = Some(Presented::new(issuer.token("ada")).within(scope.as_ref().map(|scope| scope.as_object().unwrap())));
+        caller.presented = Some(Presented::new(issuer.token("ada")).within(scope.as_ref().map(|scope| scope.as_object().unwrap())).into());
         let sent = peer.operations.send_message(&caller, SendMessage::new("hi")).await;
         assert_eq!(sent.is_ok(), expected.is_some(), "{scope:?} {sent:?}");
         // What was asked for before is at hand.
