@@ -40,6 +40,8 @@ const BYTES: u8 = 0x0d;
 const TEXT: u8 = 0x0e;
 const WORD: u8 = 0x10;
 const SHORT: u8 = 0x80;
+/// How long the text of a UUID is.
+const UUID_TEXT: usize = 36;
 
 /// Lists and maps within each other, as deep as JSON is read.
 const DEPTH: u8 = 128;
@@ -239,7 +241,10 @@ impl Writer<'_> {
 
     fn text(&mut self, text: &str) {
         let bytes = text.as_bytes();
-        if let Some(number) = word(text) {
+        // Most ids are as long as a UUID, and no word is.
+        if bytes.len() != UUID_TEXT
+            && let Some(number) = word(text)
+        {
             self.out.push(WORD + number);
         } else if !bytes.is_empty() && text == self.ids.task {
             self.out.push(TASK);
@@ -247,7 +252,7 @@ impl Writer<'_> {
             self.out.push(CONTEXT);
         } else if let Some(uuid) = uuid(text) {
             self.out.push(UUID);
-            self.out.extend_from_slice(uuid.as_bytes());
+            self.out.extend_from_slice(&uuid);
         } else {
             match u8::try_from(bytes.len()) {
                 Ok(length) if length < 0x80 => self.out.push(SHORT | length),
@@ -261,14 +266,27 @@ impl Writer<'_> {
     }
 }
 
-/// The UUID that is written in just this way.
-fn uuid(text: &str) -> Option<Uuid> {
-    if text.len() != 36 || text.as_bytes()[8] != b'-' {
-        return None;
-    }
-    let uuid = Uuid::try_parse(text).ok()?;
-    // Written back it is in lower case; others stay texts.
-    text.bytes().all(|byte| !byte.is_ascii_uppercase()).then_some(uuid)
+/// The bytes of a UUID that is written in the usual way, in lower case; others stay texts.
+fn uuid(text: &str) -> Option<[u8; 16]> {
+    /// Where the digits of each byte are.
+    const PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+    /// What each character is worth as a digit.
+    const DIGITS: [u8; 256] = {
+        let (mut digits, mut digit) = ([0xff; 256], 0);
+        while digit < 16 {
+            digits[b"0123456789abcdef"[digit] as usize] = digit as u8;
+            digit += 1;
+        }
+        digits
+    };
+    let text: &[u8; UUID_TEXT] = text.as_bytes().try_into().ok()?;
+    let mut wrong = [8, 13, 18, 23].iter().any(|hyphen| text[*hyphen] != b'-');
+    let bytes = PLACES.map(|place| {
+        let (high, low) = (DIGITS[usize::from(text[place])], DIGITS[usize::from(text[place + 1])]);
+        wrong |= (high | low) > 0xf;
+        high << 4 | low & 0xf
+    });
+    (!wrong).then_some(bytes)
 }
 
 /// Positive and negative numbers in turn, so that small ones are short.
