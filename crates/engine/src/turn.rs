@@ -221,7 +221,12 @@ impl Turn {
     /// # Errors
     /// When the task is over: canceled, or taken over by another process.
     pub fn status(&self, words: impl Into<Part>) -> impl Future<Output = Result<(), Failure>> {
-        self.emit(Emitted::status(TaskStatus::new(TaskState::Working).message(Message::agent(words))))
+        self.say(Message::agent(words))
+    }
+
+    /// As [`status`](Self::status), with a message.
+    pub(crate) fn say(&self, message: Message) -> impl Future<Output = Result<(), Failure>> {
+        self.emit(Emitted::status(TaskStatus::new(TaskState::Working).message(message)))
     }
 
     /// Says how far the work is, from 0 to 1, under the metadata key `progress`.

@@ -122,8 +122,8 @@ impl Delegation {
         let with = noted.as_ref().map_or(&agent, |noted| &noted.agent).clone();
         let peer = passing.peers.peer(&with).await.map_err(|source| unreachable(&with, source))?;
         let requires: Vec<_> = Some(&skill).filter(|skill| !skill.is_empty()).into_iter().cloned().collect();
-        let scope = match &passing.gate {
-            None => None,
+        let (scope, warning) = match &passing.gate {
+            None => (None, None),
             Some(gate) => {
                 let context = turn.handoff();
                 let step = Step {
@@ -138,9 +138,12 @@ impl Delegation {
                     trail: &trail,
                     now: turn.now(),
                 };
-                allowed(&**gate, &step)?
+                (allowed(&**gate, &step)?, gate.warning(&step).filter(|_| noted.is_none()))
             }
         };
+        if let Some(violation) = warning {
+            super::warn(&turn, &with, violation).await;
+        }
         let mut caller = Caller::anonymous().extension(extension::HANDOFF).extension(extension::DELEGATION);
         caller.trace.clone_from(&turn.caller().trace);
         caller.presented = turn.caller().presented.as_ref().map(|presented| Box::new(presented.within(scope.as_ref())));

@@ -127,6 +127,10 @@ impl Gate for Lattice {
         }
     }
 
+    fn warning(&self, step: &Step<'_>) -> Option<Object> {
+        self.ask(step, None).ok()?.warning.map(|violation| object(&violation))
+    }
+
     fn escalates(&self, violation: &Object) -> bool {
         let violation = serde_json::from_value::<Violation>(Value::Object(violation.clone()));
         violation.is_ok_and(|violation| self.0.gate.escalates(&violation))

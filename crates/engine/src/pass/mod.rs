@@ -31,7 +31,7 @@ pub(crate) mod view;
 use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
 
 use chancery_core::{
-    Caller, Card, Extension, Object, Passage, Peers, Secret, Timestamp, Trail, TransferContext, extension, handoff::same_agent,
+    Caller, Card, Extension, Message, Object, Passage, Peers, Secret, Timestamp, Trail, TransferContext, extension, handoff::same_agent,
 };
 use serde_json::json;
 
@@ -110,6 +110,11 @@ pub trait Gate: Send + Sync {
     /// The object that says what would be violated.
     fn check(&self, step: &Step<'_>) -> Result<Option<Object>, Object>;
 
+    /// What is violated by work that is passed on all the same: the status of the task says so.
+    fn warning(&self, _step: &Step<'_>) -> Option<Object> {
+        None
+    }
+
     /// Whether a person is to be asked about what would be violated, instead of failing.
     fn escalates(&self, _violation: &Object) -> bool {
         false
@@ -118,6 +123,16 @@ pub trait Gate: Send + Sync {
     /// The token that goes along with work that may be passed on, narrowed for the other agent.
     fn token(&self, _step: &Step<'_>) -> Option<Secret> {
         None
+    }
+}
+
+/// LA-24: says in the status of a task that a part of it goes further than it may.
+async fn warn(turn: &crate::Turn, to: &str, violation: Object) {
+    let mut words = Message::agent(format!("{to} is out of reach of this task, and is asked all the same."));
+    words.metadata.insert(extension::SCOPE.to_owned(), json!({"violation": violation}));
+    words.extensions.push(extension::SCOPE.to_owned());
+    if turn.say(words).await.is_err() {
+        tracing::debug!("the turn is over, and nobody hears what it violates");
     }
 }
 

@@ -139,6 +139,7 @@ async fn prepare(ride: &mut Ride, wanted: &Handoff) -> Result<(Record, Peer), St
     }
     let peer = reach(ride, &target).await?;
     let mut scope = received.as_ref().and_then(|context| context.scope.clone());
+    let mut warning = None;
     if let Some(gate) = &passing.gate {
         let step = Step {
             kind: Passage::Handoff,
@@ -156,6 +157,7 @@ async fn prepare(ride: &mut Ride, wanted: &Handoff) -> Result<(Record, Peer), St
             Ok(granted) => {
                 scope = granted.or(scope);
                 ride.token = gate.token(&step);
+                warning = gate.warning(&step);
             }
             Err(violation) => {
                 let mut refusal = refused(Code::ScopeViolation, "the other agent would reach further than the task may".to_owned());
@@ -163,6 +165,9 @@ async fn prepare(ride: &mut Ride, wanted: &Handoff) -> Result<(Record, Peer), St
                 return Err(refusal.into());
             }
         }
+    }
+    if let Some(violation) = warning {
+        super::warn(&turn, &target, violation).await;
     }
     ride.scope.clone_from(&scope);
     let handoff_id = Uuid::now_v7().to_string();

@@ -251,4 +251,17 @@ async fn a_handoff_beyond_its_scope_is_made_when_somebody_allows_it() {
         scopes.map(Value::Object).collect::<Vec<_>>(),
         [json!({"skills": ["refund"], "hops": 1}), json!({"skills": ["refund"], "hops": 1})]
     );
+
+    // LA-24: where it only warns, the handoff is made, and the history says what is violated.
+    let lattice = Lattice::new(gate_that("fail").strictness(Strictness::Warn));
+    let passing = Passing::new(Arc::new(Town(billing_engine.clone()))).at(TRIAGE).gate(lattice.clone());
+    let warned = Engine::new(Card::new("Triage", "Sorts"), Guarded::new(triage, lattice)).passing(passing).store(Memory::new()).start();
+    let done = send(&warned, Message::user("close")).await;
+    let violations = |task: &Task| -> Vec<Value> {
+        let said = task.history.iter().filter_map(|message| message.metadata.get(extension::SCOPE));
+        said.map(|about| about["violation"]["missing"].clone()).collect()
+    };
+    assert_eq!((done.status.state, received().await), (TaskState::Completed, 3));
+    assert_eq!(violations(&done), [json!([{"skill": "close", "why": "skill_out_of_scope"}])]);
+    assert!(violations(&send(&warned, Message::user("refund")).await).is_empty());
 }
