@@ -25,6 +25,8 @@ pub struct Known {
     pub url: String,
     /// Whether its card can be trusted.
     pub trust: Trust,
+    /// Whether its callers have a credential of a kind that it takes.
+    pub callable: bool,
 }
 
 /// Whether a card can be trusted.
@@ -44,7 +46,14 @@ impl Known {
     #[must_use]
     pub fn new(card: Card, url: impl Into<String>) -> Self {
         let trust = if card.signatures.is_empty() { Trust::Unsigned } else { Trust::Reduced };
-        Self { card, url: url.into(), trust }
+        Self { card, url: url.into(), trust, callable: true }
+    }
+
+    /// Says whether callers have a credential of a kind that it takes.
+    #[must_use]
+    pub fn callable(mut self, callable: bool) -> Self {
+        self.callable = callable;
+        self
     }
 
     /// Says whether the card can be trusted.
@@ -160,6 +169,8 @@ pub enum Code {
     W03,
     /// A card is not signed, or not wholly.
     W04,
+    /// An agent takes no credential of the kinds that its callers have.
+    W05,
     /// A grant is wider than what can arrive.
     W06,
     /// Two agents have a skill of the same id.
@@ -388,6 +399,9 @@ impl<'a> Check<'a> {
     fn edges(&mut self) {
         let workflow = self.workflow;
         for edge in &workflow.edges {
+            if self.known.get(edge.to.as_str()).is_some_and(|(known, _)| !known.callable) {
+                self.find(Code::W05, edge.label(), format!("no credential is configured that {} would take", edge.to), &[]);
+            }
             if let (Some(grant), Some(arrivals)) = (&edge.grant, self.arrivals.get(edge.from.as_str())) {
                 let holds = |held: &Scope| {
                     let passed = grant.meet(held);

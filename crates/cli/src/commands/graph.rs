@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use chancery_core::{Card, SecurityScheme};
 use chancery_engine::clock::{Clock as _, SystemClock};
 use chancery_scope::{EdgeReport, Kind, Known, Level, Report, Scope, Workflow};
 
@@ -12,7 +13,7 @@ use crate::{
     print::Text,
     reference::Reference,
     trouble::Trouble,
-    trust,
+    trust, wallet,
 };
 
 pub(crate) async fn run(context: &Context, graph: &Graph) -> Result<(), Trouble> {
@@ -101,19 +102,57 @@ async fn checked(context: &Context, file: &GraphFile) -> Result<Report, Trouble>
     for agent in &workflow.agents {
         let Some(reference) = agent.card.as_deref().or(agent.url.as_deref()) else { continue };
         let found = card_of(context, folder, reference, file.offline).await;
-        cards.insert(agent.id.clone(), found.map(|card| known(card, agent.url.as_deref())));
+        let found = found.and_then(|(there, card)| Ok((kinds(&there, &card)?, card)));
+        cards.insert(agent.id.clone(), found.map(|(kinds, card)| known(card, agent.url.as_deref(), &kinds)));
     }
     Ok(workflow.check(&cards, SystemClock.now()))
 }
 
-fn known(found: card::Found, url: Option<&str>) -> Known {
+/// What an agent can be shown, by the kinds of schemes that take it.
+#[derive(Debug, Default)]
+struct Kinds {
+    token: bool,
+    key: bool,
+    password: bool,
+    certificate: bool,
+}
+
+/// What is configured here for an agent: settings, and what a sign-in has left.
+fn kinds(there: &Context, found: &card::Found) -> Result<Kinds, String> {
+    let given = &there.settings.given;
+    let stored = wallet::stored(&there.settings).map_err(|trouble| trouble.message)?;
+    Ok(Kinds {
+        token: given.bearer.is_some() || stored.iter().any(|token| token.is_of(found.url.as_deref())),
+        key: given.api_key.is_some(),
+        password: given.basic.is_some(),
+        certificate: given.client_cert.is_some(),
+    })
+}
+
+impl Kinds {
+    /// Whether an agent takes any of it, or demands nothing (LA-42, W05).
+    fn suit(&self, card: &Card) -> bool {
+        let takes = |name: &String| match card.security_schemes.get(name) {
+            Some(SecurityScheme::ApiKey(_)) => self.key,
+            Some(SecurityScheme::HttpAuth(scheme)) if scheme.scheme.eq_ignore_ascii_case("basic") => self.password,
+            Some(SecurityScheme::HttpAuth(_) | SecurityScheme::OAuth2(_) | SecurityScheme::OpenIdConnect(_)) => self.token,
+            Some(SecurityScheme::MutualTls(_)) => self.certificate,
+            _ => false,
+        };
+        let free = card.security_requirements.is_empty();
+        free || card.security_requirements.iter().any(|requirement| requirement.schemes.keys().all(takes))
+    }
+}
+
+fn known(found: card::Found, url: Option<&str>, kinds: &Kinds) -> Known {
+    let callable = kinds.suit(&found.card);
     let first = found.card.supported_interfaces.first().map(|interface| interface.url.clone());
     let url = url.map(str::to_owned).or(found.url).or(first).unwrap_or_default();
-    Known::new(found.card, url)
+    Known::new(found.card, url).callable(callable)
 }
 
 /// The card that a reference of the file leads to; files are looked for beside it.
-async fn card_of(context: &Context, folder: &Path, reference: &str, offline: bool) -> Result<card::Found, String> {
+async fn card_of(context: &Context, folder: &Path, reference: &str, offline: bool) -> Result<(Context, card::Found), String> {
     let home = context.settings.layers.around.home.as_deref();
     let beside = folder.join(reference);
     let reference = if beside.is_file() { beside.to_string_lossy().into_owned() } else { reference.to_owned() };
@@ -123,5 +162,6 @@ async fn card_of(context: &Context, folder: &Path, reference: &str, offline: boo
     }
     let there = context.with_agent(&reference).map_err(|trouble| trouble.message)?;
     let found = card::find(&there).await.map_err(|trouble| trouble.message)?;
-    trust::checked(&there, found).await.map_err(|trouble| trouble.message)
+    let checked = trust::checked(&there, found).await.map_err(|trouble| trouble.message)?;
+    Ok((there, checked))
 }

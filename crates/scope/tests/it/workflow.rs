@@ -121,6 +121,7 @@ fn every_finding_is_found() {
     let both = || vec![known("a", &["x"]), known("b", &["y"])];
     let strange = Card::new("b", "An agent").skill("y", "Does it").takes(["image/png"]).gives(["text/plain"]);
     let strange = ("b".to_owned(), Ok(Known::new(strange, "https://b.example.com")));
+    let barred = || known("b", &["y"]).1.map(|known| known.callable(false));
     let round = two(&(edge("a", "b", "") + &edge("b", "a", "")));
     let plain = two(&edge("a", "b", ""));
     let cases = [
@@ -134,6 +135,7 @@ fn every_finding_is_found() {
         (two(&edge("a", "b", "grant = { scopes = [\"more\"] }")).replace("hops = 3", "scopes = [\"less\"]"), both(), vec![Code::W06]),
         (plain.clone(), vec![known("a", &["x"]), known("b", &["x"])], vec![Code::W07]),
         (plain.clone(), vec![known("a", &["x"]), strange], vec![Code::W03, Code::W04, Code::W08]),
+        (plain.clone(), vec![known("a", &["x"]), ("b".to_owned(), barred())], vec![Code::W05]),
         (plain.replace("hops = 3", "hops = 0"), both(), vec![Code::E01, Code::W01]),
     ];
     for (file, cards, expected) in cases {

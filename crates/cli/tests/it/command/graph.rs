@@ -70,6 +70,21 @@ fn a_workflow_that_breaks_its_scope_ends_with_1_and_says_where() {
     assert_eq!((&report["workflow"], &report["edges"][1]["ok"]), (&json!("refunds"), &json!(true)));
 }
 
+/// LA-42 (W05): an agent that takes none of the credentials that are configured here is told of before it is called.
+#[test]
+fn a_workflow_is_warned_of_agents_that_take_no_credential_of_ours() {
+    let desk = desk();
+    let path = desk.home.path("work/cards/billing.json");
+    let mut card: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    card["securitySchemes"] = json!({"token": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}});
+    card["securityRequirements"] = json!([{"schemes": {"token": {"list": []}}}]);
+    std::fs::write(&path, card.to_string()).unwrap();
+    let warned = |more: &[&str]| desk.ok(&[&["graph", "check", "good.toml", "--offline"], more].concat());
+    let words = "Warning: W05 triage->billing: no credential is configured that billing would take\n";
+    assert!(warned(&[]).contains(words) && warned(&["--api-key", "k"]).contains(words), "{}", warned(&[]));
+    assert!(!warned(&["--bearer", "t"]).contains("W05"));
+}
+
 /// LA-44
 #[test]
 fn a_workflow_is_drawn_in_every_form() {
