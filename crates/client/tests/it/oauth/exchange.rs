@@ -223,8 +223,10 @@ async fn a_token_that_is_about_to_end_is_not_used_again() {
         let billing = Billing::start(&issuer).await;
         let peers = Client::builder().credentials(exchange(&issuer)).peers();
         let peer = peers.peer(billing.running.url()).await.unwrap();
+        // One token: the next would say another second.
+        let token = issuer.token("ada");
         for _ in 0..3 {
-            let caller = Caller::anonymous().presented(issuer.token("ada").as_str());
+            let caller = Caller::anonymous().presented(token.as_str());
             peer.operations.send_message(&caller, SendMessage::new("hi")).await.unwrap();
         }
         assert_eq!(issuer.exchanges().len(), expected, "tokens of {life} s");
@@ -238,6 +240,7 @@ async fn an_exchange_asks_for_no_more_than_the_task_may_reach() {
     let billing = Billing::start(&issuer).await;
     let peers = Client::builder().credentials(exchange(&issuer).scope("order.read").scope("refund.write")).peers();
     let peer = peers.peer(billing.running.url()).await.unwrap();
+    let token = issuer.token("ada");
     for (scope, expected) in [
         (None, Some("order.read refund.write")),
         (Some(json!({})), Some("order.read refund.write")),
@@ -249,7 +252,7 @@ async fn an_exchange_asks_for_no_more_than_the_task_may_reach() {
         (Some(json!({"scopes": 7})), None),
     ] {
         let mut caller = Caller::anonymous();
-        caller.presented = Some(Presented::new(issuer.token("ada")).within(scope.as_ref().map(|scope| scope.as_object().unwrap())).into());
+        caller.presented = Some(Presented::new(token.clone()).within(scope.as_ref().map(|scope| scope.as_object().unwrap())).into());
         let sent = peer.operations.send_message(&caller, SendMessage::new("hi")).await;
         assert_eq!(sent.is_ok(), expected.is_some(), "{scope:?} {sent:?}");
         // What was asked for before is at hand.
