@@ -32,11 +32,11 @@ use crate::{
     keys::Keyed,
     live::Live,
     pass::{
-        self, Handoff, calls,
+        self, Handoff, calls, record,
         ride::{Canceling, Ride},
     },
     state::Entry,
-    store::KeyAnswer,
+    store::{self, KeyAnswer},
     turn::{self, Emitted, Shared, Turn},
 };
 
@@ -130,6 +130,8 @@ struct Driver {
     canceling: Vec<oneshot::Sender<Result<()>>>,
     /// What the agent said last.
     heard: Vec<Emitted>,
+    /// Whether a turn of the task runs in another process.
+    elsewhere: bool,
     /// Whether others may drive the task again.
     gone: bool,
 }
@@ -183,6 +185,13 @@ pub(crate) fn work(engine: &Arc<Inner>, live: Arc<Live>, begin: Begin) -> Workin
                 Err(error) => return driver.give_up(crate::engine::unavailable(error)),
             }
         }
+        let begin = match begin {
+            Begin::Stored => match Box::pin(driver.look_around()).await {
+                Ok(begin) => begin,
+                Err(error) => return driver.give_up(crate::engine::unavailable(error)),
+            },
+            begin => begin,
+        };
         driver.begin(begin);
         let answers = driver.drive().await;
         // Whoever hears that the task is finished is the only one who has it, if nobody watches.
@@ -207,7 +216,23 @@ impl Driver {
             waiting: Vec::new(),
             canceling: Vec::new(),
             heard: Vec::new(),
+            elsewhere: false,
             gone: false,
+        }
+    }
+
+    /// How to begin with a stored task: another process may work on it, or have died while it handed it over (HO-15).
+    ///
+    /// A lease that is given after this look comes with an event, and our commit finds its place taken.
+    async fn look_around(&mut self) -> store::Result<Begin> {
+        let Journal { engine, live, .. } = &self.journal;
+        let Some(lease) = engine.store.lease(&live.scope, &live.id).await?.filter(|lease| lease.holder != engine.holder) else {
+            return Ok(Begin::Stored);
+        };
+        self.elsewhere = lease.until > engine.now();
+        match live.read(record::Record::is_open) && !self.elsewhere {
+            true => Ok(Begin::Pass { attempt: lease.attempt + 1 }),
+            false => Ok(Begin::Stored),
         }
     }
 
@@ -442,6 +467,11 @@ impl Driver {
     fn take_message(&mut self, ask: Ask) {
         let Ask { mut send, caller, key, wait, answer } = ask;
         let (id, context, state) = (&self.journal.live.id, &self.journal.context, self.journal.state());
+        if self.elsewhere {
+            // It would end the turn that runs there, or hand over what is on its way already.
+            drop(answer.send(Err(self.journal.worked_on_elsewhere())));
+            return;
+        }
         if state.is_terminal() {
             let error = Error::new(ErrorKind::UnsupportedOperation, "Task is in a terminal state and takes no further messages")
                 .with("taskId", id.as_str())
@@ -484,6 +514,11 @@ impl Driver {
         if self.journal.state().is_terminal() {
             let error = Error::from(ErrorKind::TaskNotCancelable).with("taskId", self.journal.live.id.as_str());
             drop(answer.send(Err(error)));
+            return;
+        }
+        if self.elsewhere && self.journal.live.read(record::Record::is_open) {
+            // The other agent may have it already, and only that process can tell it.
+            drop(answer.send(Err(self.journal.worked_on_elsewhere())));
             return;
         }
         if let Some(cancels) = self.run.as_ref().and_then(|run| run.cancels.as_ref()) {

@@ -241,6 +241,11 @@ impl Journal {
         self.commit = Some(Box::new(Writing { store, entries, texts, state: self.state, seq: self.seq, deliveries, held }));
     }
 
+    /// What whoever asks for something hears while another process has the task.
+    pub(crate) fn worked_on_elsewhere(&self) -> Error {
+        Error::new(ErrorKind::Unavailable, "Another process works on this task").with("taskId", self.live.id.as_str())
+    }
+
     /// The whole task, when enough happened since it was last written whole.
     fn snapshot(&mut self, entries: &[Entry]) -> Option<Bytes> {
         if !self.state.ends_stream() || self.seq.get() - self.snapshot_seq.get() < SNAPSHOT_EVENTS {
@@ -267,9 +272,7 @@ impl Journal {
         };
         let published = match result {
             Ok(()) => self.live.publish(entries, texts),
-            Err(store::Error::Conflict(_)) => {
-                Err(Error::new(ErrorKind::Unavailable, "Another process works on this task").with("taskId", self.live.id.as_str()))
-            }
+            Err(store::Error::Conflict(_)) => Err(self.worked_on_elsewhere()),
             Err(error @ store::Error::KeyTaken) => Err(Error::from(ErrorKind::Unavailable).caused_by(error)),
             Err(error) => Err(crate::engine::unavailable(error)),
         };

@@ -86,7 +86,7 @@ async fn take_over(engine: &Arc<Inner>, scope: Scope, id: &chancery_core::TaskId
     let attempt = lease.attempt + 1;
     let begin = match engine.setup().options.on_restart {
         // Another agent may have the task: that is finished whatever happens to turns.
-        _ if live.read(|task| Record::of(task).is_some_and(|record| record.is_open(task))) => Begin::Pass { attempt },
+        _ if live.read(Record::is_open) => Begin::Pass { attempt },
         OnRestart::Fail => Begin::Fail,
         OnRestart::Rerun => Begin::Rerun { attempt },
     };

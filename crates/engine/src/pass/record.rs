@@ -114,13 +114,13 @@ impl Record {
         Remarks::default().put(NOTE, self)
     }
 
-    /// Whether somebody has to go on with it.
-    pub(crate) fn is_open(&self, task: &Task) -> bool {
-        let open = match self.state {
+    /// Whether a task is on its way to another agent, so that somebody has to go on with that.
+    pub(crate) fn is_open(task: &Task) -> bool {
+        let open = Self::of(task).is_some_and(|record| match record.state {
             State::Prepared | State::Waiting => true,
-            State::Committed => self.relayed,
+            State::Committed => record.relayed,
             State::Aborted => false,
-        };
+        });
         open && !task.status.state.is_terminal()
     }
 

@@ -455,6 +455,11 @@ impl Store for Memory {
         Ok(())
     }
 
+    async fn lease(&self, scope: &Scope, id: &TaskId) -> Result<Option<Lease>> {
+        let inner = self.lock();
+        Ok(inner.tasks.get(id.as_str()).filter(|kept| *kept.scope == *scope).and_then(|kept| kept.lease().cloned()))
+    }
+
     async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>> {
         let inner = self.lock();
         let own = inner.held.iter().filter_map(|id| inner.tasks.get(id.as_str())).filter(|kept| kept.scope.agent() == agent);

@@ -480,6 +480,9 @@ pub trait Store: Send + Sync + 'static {
     /// Says that a process is alive: all its leases hold until then.
     async fn renew(&self, holder: &str, until: Timestamp) -> Result<()>;
 
+    /// Who works on a task.
+    async fn lease(&self, scope: &Scope, id: &TaskId) -> Result<Option<Lease>>;
+
     /// Tasks of an agent whose lease ran out before `now`.
     async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>>;
 

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use chancery_core::{Artifact, Bytes, Caller, Operations, PushConfigId, SendMessage, SendReply, Seq, Task, TaskId, TaskState, Timestamp};
 use chancery_engine::{
     Engine, Failure, Outcome, Turn,
-    store::{Commit, Due, Error, Filter, KeyRecord, Listing, Memory, Result, Row, Scope, Settled, Store, Stored},
+    store::{Commit, Due, Error, Filter, KeyRecord, Lease, Listing, Memory, Result, Row, Scope, Settled, Store, Stored},
 };
 
 pub struct Counting {
@@ -97,6 +97,10 @@ impl Store for Counting {
 
     async fn renew(&self, holder: &str, until: Timestamp) -> Result<()> {
         self.inner.renew(holder, until).await
+    }
+
+    async fn lease(&self, scope: &Scope, id: &TaskId) -> Result<Option<Lease>> {
+        self.inner.lease(scope, id).await
     }
 
     async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>> {

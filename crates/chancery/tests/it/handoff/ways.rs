@@ -71,7 +71,6 @@ async fn a_row_of_agents_ends_at_the_hop_limit() {
 
 /// HO-T9: two processes on the same data are told at the same moment to hand one task over; one of them does, and B has one task.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "a process does not look at the lease of another before it takes a message: now and then B has two tasks"]
 async fn of_two_handoffs_of_one_task_one_wins() {
     let pair = Pair::start().await;
     let twin = Setup::new(pair.folder("a")).start().await;

@@ -27,7 +27,7 @@ use self::{
     tally::{Tallies, Tally},
     writer::Writer,
 };
-use super::{Commit, Due, Error, Filter, KeyRecord, Listing, Places, Result, Row, Scope, Settled, Store, Stored};
+use super::{Commit, Due, Error, Filter, KeyRecord, Lease, Listing, Places, Result, Row, Scope, Settled, Store, Stored};
 
 /// A store in a file.
 ///
@@ -266,6 +266,11 @@ impl Store for Sqlite {
     async fn renew(&self, holder: &str, until: Timestamp) -> Result<()> {
         let holder = holder.to_owned();
         self.writer.write(move |changes| changes.renew(&holder, until)).await
+    }
+
+    async fn lease(&self, scope: &Scope, id: &TaskId) -> Result<Option<Lease>> {
+        let (scope, id) = (scope.clone(), id.clone());
+        self.readers.read(move |view| view.lease(&scope, &id)).await
     }
 
     async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>> {

@@ -159,10 +159,7 @@ impl View<'_> {
             Some(at) => Some((seq(at)?, bytes(row, 7)?)),
             None => None,
         };
-        let lease = match row.get::<_, Option<String>>(8)? {
-            Some(holder) => Some(Lease { holder: holder.into(), until: timestamp(row.get(9)?)?, attempt: row.get(10)? }),
-            None => None,
-        };
+        let lease = row.get::<_, Option<String>>(8)?.map(|holder| lease(holder, row, 9)).transpose()?;
         let after = snapshot.as_ref().map_or(Seq::START, |(seq, _)| *seq);
         let rows = if after < head.seq { self.log(key, after, head.seq)? } else { Vec::new() };
         Ok(Stored { head, snapshot, rows, lease })
@@ -284,6 +281,13 @@ impl View<'_> {
             configs.push((row.get::<_, String>(0)?.into(), bytes(row, 1)?));
         }
         Ok(Some(configs))
+    }
+
+    pub(super) fn lease(&self, scope: &Scope, id: &TaskId) -> Result<Option<Lease>> {
+        let Some(task) = self.task_key(scope, id)? else { return Ok(None) };
+        let mut statement = self.connection.prepare_cached("SELECT holder, until, attempt FROM lease WHERE task = ?1")?;
+        let mut rows = statement.query([task])?;
+        rows.next()?.map(|row| lease(row.get(0)?, row, 1)).transpose()
     }
 
     pub(super) fn expired(&self, agent: &str, now: Timestamp, at_most: usize) -> Result<Vec<(Scope, TaskId)>> {
@@ -434,6 +438,11 @@ impl<'a> Query<'a> {
 /// In which ways the tasks of a list stand; in any when there is none.
 fn among(filter: &Filter) -> Vec<Standing> {
     filter.state.map_or_else(|| filter.among.clone(), |state| vec![state.into()])
+}
+
+/// A lease, of which `from` is the column of the end and the next that of the attempt.
+fn lease(holder: String, row: &rusqlite::Row<'_>, from: usize) -> Result<Lease> {
+    Ok(Lease { holder: holder.into(), until: timestamp(row.get(from)?)?, attempt: row.get(from + 1)? })
 }
 
 /// Where the task of a row stands.

@@ -8,6 +8,7 @@ use super::{advanced, at, made, read, rules, scope};
 use crate::store::{Delivery, KeyAnswer, KeyRecord, Lease, Scope, Store};
 
 rules!(
+    the_lease_of_a_task_is_that_of_its_last_commit_and_its_owners_to_see,
     leases_run_out_unless_their_holder_renews_them,
     expired_tasks_come_in_order_and_no_more_than_asked_for,
     each_agent_looks_after_its_own,
@@ -21,6 +22,16 @@ async fn run_by(store: &Arc<dyn Store>, scope: &Scope, id: &str, holder: &str, u
 
 async fn expired(store: &Arc<dyn Store>, now: i64) -> Vec<String> {
     store.expired("clerk", at(now), 100).await.unwrap().into_iter().map(|(_, id)| id.into_string()).collect()
+}
+
+async fn the_lease_of_a_task_is_that_of_its_last_commit_and_its_owners_to_see(store: Arc<dyn Store>) {
+    let (ada, a) = (scope("ada"), TaskId::from("a"));
+    assert_eq!(store.lease(&ada, &a).await.unwrap(), None, "there is no such task");
+    run_by(&store, &ada, "a", "host-1", 10).await;
+    assert_eq!(store.lease(&ada, &a).await.unwrap(), Some(Lease::new("host-1", at(10), 3)));
+    assert_eq!(store.lease(&scope("ben"), &a).await.unwrap(), None);
+    store.commit(&ada, &advanced("a", 1, TaskState::InputRequired, at(1))).await.unwrap();
+    assert_eq!(store.lease(&ada, &a).await.unwrap(), None, "nobody works on it");
 }
 
 async fn leases_run_out_unless_their_holder_renews_them(store: Arc<dyn Store>) {
