@@ -1,6 +1,10 @@
 //! The ProtoJSON rules that serde's defaults do not know.
 
-use std::fmt;
+use std::{
+    fmt,
+    ops::{Deref, DerefMut},
+    sync::LazyLock,
+};
 
 use base64::{
     Engine as _,
@@ -8,11 +12,139 @@ use base64::{
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 use bytes::Bytes;
-use serde::{Deserialize, Deserializer, Serializer, de};
-use serde_json::Value;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::{Map, Value};
 
 /// A JSON object: metadata, extension parameters, unprotected signature headers.
-pub type Object = serde_json::Map<String, Value>;
+///
+/// Nearly everything has room for one and hardly anything has one, so an empty one is as small as a pointer. For the rest it is the
+/// [`Map`] that it holds:
+///
+/// ```
+/// use chancery_core::Object;
+///
+/// let mut metadata = Object::new();
+/// metadata.insert("urgent".into(), true.into());
+/// assert_eq!(metadata["urgent"], true);
+/// ```
+#[derive(Clone, Default)]
+pub struct Object(Option<Box<Map<String, Value>>>);
+
+impl Object {
+    /// An empty object.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(None)
+    }
+
+    /// Whether it has no members.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.as_ref().is_none_or(|members| members.is_empty())
+    }
+
+    /// Takes a member out.
+    pub fn remove(&mut self, name: &str) -> Option<Value> {
+        self.0.as_mut()?.remove(name)
+    }
+}
+
+impl Deref for Object {
+    type Target = Map<String, Value>;
+
+    fn deref(&self) -> &Self::Target {
+        static EMPTY: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+        self.0.as_deref().unwrap_or_else(|| &EMPTY)
+    }
+}
+
+impl DerefMut for Object {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        self.0.get_or_insert_default()
+    }
+}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl PartialEq for Object {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Object {}
+
+impl Serialize for Object {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (**self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Map::deserialize(deserializer).map(Self::from)
+    }
+}
+
+impl From<Map<String, Value>> for Object {
+    fn from(members: Map<String, Value>) -> Self {
+        Self(Some(members).filter(|members| !members.is_empty()).map(Box::new))
+    }
+}
+
+impl From<Object> for Map<String, Value> {
+    fn from(object: Object) -> Self {
+        object.0.map(|members| *members).unwrap_or_default()
+    }
+}
+
+impl From<Object> for Value {
+    fn from(object: Object) -> Self {
+        Self::Object(object.into())
+    }
+}
+
+impl FromIterator<(String, Value)> for Object {
+    fn from_iter<I: IntoIterator<Item = (String, Value)>>(members: I) -> Self {
+        Map::from_iter(members).into()
+    }
+}
+
+impl<const N: usize> From<[(String, Value); N]> for Object {
+    fn from(members: [(String, Value); N]) -> Self {
+        members.into_iter().collect()
+    }
+}
+
+impl Extend<(String, Value)> for Object {
+    fn extend<I: IntoIterator<Item = (String, Value)>>(&mut self, members: I) {
+        for (name, value) in members {
+            self.insert(name, value);
+        }
+    }
+}
+
+impl IntoIterator for Object {
+    type Item = (String, Value);
+    type IntoIter = serde_json::map::IntoIter;
+
+    fn into_iter(self) -> Self::IntoIter {
+        Map::from(self).into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Object {
+    type Item = (&'a String, &'a Value);
+    type IntoIter = serde_json::map::Iter<'a>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
 
 const INDIFFERENT: GeneralPurposeConfig =
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent).with_decode_allow_trailing_bits(true);

@@ -379,7 +379,7 @@ impl ScopeTokens for Roots {
         let refused = |source: BoxError| Error::new(ErrorKind::PermissionDenied, "The scope token is not valid here").caused_by(source);
         let seen = self.verify(token, audience, now, &Needs::default()).map_err(|error| refused(error.into()))?;
         let scope = match serde_json::to_value(&seen.scope) {
-            Ok(serde_json::Value::Object(scope)) => scope,
+            Ok(serde_json::Value::Object(scope)) => scope.into(),
             Ok(_) => return Err(refused("a scope is an object".into())),
             Err(error) => return Err(refused(error.into())),
         };

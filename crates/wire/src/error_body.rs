@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chancery_core::{Error, ErrorKind, FieldViolation, Object, Result, Version};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{Dialect, errors, json};
 
@@ -169,7 +169,7 @@ impl Facts {
         facts
     }
 
-    fn legacy(mut members: Object) -> Self {
+    fn legacy(mut members: Map<String, Value>) -> Self {
         if let (Some(Value::Array(list)), 1) = (members.get("errors"), members.len()) {
             return Self { violations: list.iter().map(violation).collect(), ..Self::default() };
         }
@@ -196,7 +196,7 @@ fn text_of(value: Value) -> String {
     }
 }
 
-fn take_text(object: &mut Object, key: &str) -> Option<String> {
+fn take_text(object: &mut Map<String, Value>, key: &str) -> Option<String> {
     match object.remove(key) {
         Some(Value::String(text)) => Some(text),
         _ => None,

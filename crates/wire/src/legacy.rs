@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 
 use chancery_core::{Authentication, Content, Object, Part, PushConfig, Secret, TaskState};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::states;
 
@@ -46,10 +46,10 @@ pub(crate) fn part_metadata(part: &Part) -> Cow<'_, Object> {
 }
 
 /// Structured data as the object that older versions demand.
-pub(crate) fn data_object(value: &Value) -> Cow<'_, Object> {
+pub(crate) fn data_object(value: &Value) -> Cow<'_, Map<String, Value>> {
     match value {
         Value::Object(members) => Cow::Borrowed(members),
-        other => Cow::Owned(Object::from_iter([("value".to_owned(), other.clone())])),
+        other => Cow::Owned(Map::from_iter([("value".to_owned(), other.clone())])),
     }
 }
 

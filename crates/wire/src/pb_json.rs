@@ -10,10 +10,10 @@
 
 use chancery_core::{Object, Timestamp};
 use prost_types::{ListValue, Struct, Value as ProtoValue, value::Kind};
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
 /// An object as a `Struct`.
-pub(crate) fn object_to_struct(object: &Object) -> Struct {
+pub(crate) fn object_to_struct(object: &Map<String, Value>) -> Struct {
     Struct { fields: object.iter().map(|(key, value)| (key.clone(), value_to_proto(value))).collect() }
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn value_from_proto(value: ProtoValue) -> Value {
         Some(Kind::NumberValue(number)) => from_double(number),
         Some(Kind::StringValue(text)) => Value::String(text),
         Some(Kind::ListValue(list)) => list.values.into_iter().map(value_from_proto).collect(),
-        Some(Kind::StructValue(members)) => Value::Object(struct_to_object(members)),
+        Some(Kind::StructValue(members)) => struct_to_object(members).into(),
     }
 }
 

@@ -38,7 +38,7 @@ use std::borrow::Cow;
 
 use chancery_core::{ContextId, Message, Object, TaskId, TaskStatus, extension, handoff};
 use serde::{Deserialize, Deserializer, de};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use chancery_core::handoff::{Transfer, unaware, unaware_update};
 pub(crate) use chancery_core::handoff::{event_for_unaware, for_unaware, transferred as of, words};
@@ -111,7 +111,7 @@ pub(crate) fn native_message(message: &Message) -> NativeMessage<'_> {
 
 /// Puts a native `transfer_context` into a message as extension data (DIA-002-CTX-002).
 pub(crate) fn set_context(message: &mut Message, context: Object) {
-    handoff::set(&mut message.metadata, "transferContext", Value::Object(camel(context)));
+    handoff::set(&mut message.metadata, "transferContext", camel(context).into());
     handoff::announce(message);
 }
 
@@ -158,7 +158,7 @@ fn camel(object: Object) -> Object {
 }
 
 /// Members in the native spelling, one level deep.
-fn snake(object: &Object) -> Object {
+fn snake(object: &Map<String, Value>) -> Object {
     let name = |key: &String| NAMES.iter().find(|(camel, _)| camel == key).map_or(key.as_str(), |(_, snake)| snake).to_owned();
     object.iter().map(|(key, value)| (name(key), value.clone())).collect()
 }

@@ -152,7 +152,7 @@ impl TransferContext {
     /// # Errors
     /// [`InvalidParams`](crate::ErrorKind::InvalidParams) when it is over a limit.
     pub fn put(&self, message: &mut Message) -> Result<()> {
-        set(&mut message.metadata, "transferContext", Value::Object(members(self)));
+        set(&mut message.metadata, "transferContext", members(self).into());
         announce(message);
         Self::of(message).map(drop)
     }

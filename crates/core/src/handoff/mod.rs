@@ -12,7 +12,7 @@ mod transfer;
 use std::borrow::Cow;
 
 use serde::{Deserializer, Serialize, de};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use address::same_agent;
 pub use context::{ChainEntry, OnBehalfOf, Passage, Trail, TransferContext};
@@ -35,7 +35,7 @@ pub const MAX_DEPTH: usize = 32;
 
 /// The handover that metadata speaks of, as it was written; `None` when it speaks of none.
 #[must_use]
-pub fn transferred(metadata: &Object) -> Option<&Object> {
+pub fn transferred(metadata: &Object) -> Option<&Map<String, Value>> {
     let handoff = metadata.get(extension::HANDOFF)?;
     let state = handoff.get("state").and_then(Value::as_str)?;
     handoff.get("transfer").and_then(Value::as_object).filter(|_| state.eq_ignore_ascii_case("transferred"))
@@ -48,7 +48,7 @@ pub fn mark(status: &mut TaskStatus, metadata: &mut Object, transfer: Object, ta
     let message = status.message.get_or_insert_with(|| said_of(words, task, context));
     for metadata in [&mut message.metadata, metadata] {
         set(metadata, "state", "transferred".into());
-        set(metadata, "transfer", Value::Object(transfer.clone()));
+        set(metadata, "transfer", transfer.clone().into());
     }
     announce(message);
 }
@@ -112,7 +112,7 @@ fn strip(status: &mut TaskStatus, metadata: &mut Object, task: &TaskId, context:
 
 /// The words for people who read a handover without knowing the extension.
 #[must_use]
-pub fn words(transfer: &Object) -> String {
+pub fn words(transfer: &Map<String, Value>) -> String {
     let (agent, task) = (text(transfer, "agentEndpoint", "agent_endpoint"), text(transfer, "taskId", "task_id"));
     format!("Handed over to {agent}, task {task}.")
 }
@@ -124,7 +124,7 @@ fn said_of(words: String, task: &TaskId, context: &ContextId) -> Message {
 }
 
 /// A member of a transfer, in either spelling.
-fn text<'a>(transfer: &'a Object, name: &str, native: &str) -> &'a str {
+fn text<'a>(transfer: &'a Map<String, Value>, name: &str, native: &str) -> &'a str {
     transfer.get(name).or_else(|| transfer.get(native)).and_then(Value::as_str).unwrap_or("?")
 }
 
@@ -151,7 +151,7 @@ pub fn set(metadata: &mut Object, member: &str, value: Value) {
 /// The members of a value that is written as an object.
 fn members(value: &impl Serialize) -> Object {
     match serde_json::to_value(value) {
-        Ok(Value::Object(members)) => members,
+        Ok(Value::Object(members)) => members.into(),
         // Strings, numbers and JSON always make an object.
         _ => Object::new(),
     }

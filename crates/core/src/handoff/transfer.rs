@@ -141,7 +141,7 @@ impl Grant {
 
     /// Puts the grant into the metadata of a task.
     pub fn put(&self, metadata: &mut Object) {
-        super::set(metadata, "grant", Value::Object(members(self)));
+        super::set(metadata, "grant", members(self).into());
     }
 }
 

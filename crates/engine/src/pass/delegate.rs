@@ -570,7 +570,7 @@ fn about(id: &str, own: &str, turn: &Turn, trail: &Trail, skill: &str, workflow:
         }
     }
     if let Some(scope) = scope {
-        about["scope"] = Value::Object(scope);
+        about["scope"] = scope.into();
     }
     about
 }

@@ -132,7 +132,7 @@ impl Gate for Lattice {
     }
 
     fn escalates(&self, violation: &Object) -> bool {
-        let violation = serde_json::from_value::<Violation>(Value::Object(violation.clone()));
+        let violation = serde_json::from_value::<Violation>(Value::from(violation.clone()));
         violation.is_ok_and(|violation| self.0.gate.escalates(&violation))
     }
 
@@ -193,12 +193,12 @@ fn kind(passage: Passage) -> Kind {
 
 /// A scope that another agent wrote. One that cannot be read allows nothing.
 fn scope(written: &Object) -> Scope {
-    serde_json::from_value(Value::Object(written.clone())).unwrap_or_else(|_| Scope::bottom())
+    serde_json::from_value(Value::from(written.clone())).unwrap_or_else(|_| Scope::bottom())
 }
 
 fn object(written: &impl serde::Serialize) -> Object {
     match serde_json::to_value(written) {
-        Ok(Value::Object(members)) => members,
+        Ok(Value::Object(members)) => members.into(),
         // Scopes and violations are objects.
         _ => Object::new(),
     }

@@ -277,7 +277,7 @@ impl Passing {
         }
         let params = json!({"accept": true, "initiate": true, "maxHops": self.max_hops, "relay": self.relay});
         let mut declared = Extension::new(extension::HANDOFF).described("Hands tasks over to other agents, and takes tasks from them");
-        declared.params = params.as_object().cloned();
+        declared.params = params.as_object().cloned().map(Into::into);
         extensions.push(declared);
     }
 }

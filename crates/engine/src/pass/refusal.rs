@@ -2,7 +2,7 @@
 
 use chancery_core::{Message, Object, extension, handoff};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Why a handoff came to nothing.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,7 +63,7 @@ impl Refusal {
     pub(crate) fn to_message(&self) -> Message {
         let mut error = json!({"code": self.code, "message": self.message, "target": self.target, "retryable": self.retryable});
         if let Some(violation) = &self.violation {
-            error["violation"] = Value::Object(violation.clone());
+            error["violation"] = violation.clone().into();
         }
         if let Some(said) = self.said.as_ref().map(Message::text).filter(|said| !said.is_empty()) {
             error["said"] = said.into();

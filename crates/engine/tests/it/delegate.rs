@@ -462,7 +462,11 @@ impl Gate for Narrow {
     fn check(&self, step: &Step<'_>) -> Result<Option<Object>, Object> {
         assert_eq!((step.kind, step.from, step.to, step.card.name.as_str()), (Passage::Delegation, TRIAGE, LEDGER, "Ledger"));
         let violation = json!({"missing": step.requires});
-        if step.requires.is_empty() { Ok(json!({"hops": 1}).as_object().cloned()) } else { Err(violation.as_object().cloned().unwrap()) }
+        if step.requires.is_empty() {
+            Ok(Some([("hops".to_owned(), json!(1))].into()))
+        } else {
+            Err(violation.as_object().cloned().unwrap().into())
+        }
     }
 }
 

@@ -350,7 +350,7 @@ async fn the_card_declares_handoffs() {
     let a = start(&net, "a");
     let card = a.card();
     let declared = card.capabilities.extensions.iter().find(|known| known.uri == HANDOFF).unwrap();
-    let params = Value::Object(declared.params.clone().unwrap());
+    let params = Value::from(declared.params.clone().unwrap());
     assert_eq!(params, json!({"accept": true, "initiate": true, "maxHops": 8, "relay": true}));
     assert!(!declared.required);
 }
@@ -589,7 +589,7 @@ async fn a_violation_stops_a_handoff_before_anything_is_sent() {
     impl Gate for Closed {
         fn check(&self, step: &Step<'_>) -> Result<Option<chancery_core::Object>, chancery_core::Object> {
             assert_eq!((step.from, step.to, step.trail.hop), ("https://a.example", "https://b.example", 1));
-            Err(json!({"missing": [{"skill": "do", "why": "skill_out_of_scope"}]}).as_object().unwrap().clone())
+            Err(json!({"missing": [{"skill": "do", "why": "skill_out_of_scope"}]}).as_object().unwrap().clone().into())
         }
     }
     let net = Net::default();
@@ -686,7 +686,7 @@ async fn a_context_that_is_too_large_or_broken_is_refused() {
     let base = json!({"originatingTaskId": "t", "originatingAgent": "https://a.example"});
     for (member, value) in [
         ("state", json!({"x": "y".repeat(65 * 1024)})),
-        ("state", Value::Object(many)),
+        ("state", Value::from(many)),
         ("state", json!({"x": deep})),
         ("state", json!("text")),
         ("chain", Value::Array(chain)),

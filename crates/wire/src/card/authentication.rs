@@ -68,7 +68,7 @@ struct Hint {
 impl Hint {
     fn new(credentials: Option<Value>) -> Self {
         let members = match credentials {
-            Some(Value::Object(members)) => members,
+            Some(Value::Object(members)) => members.into(),
             Some(Value::String(url)) if url.ends_with(DISCOVERY) => return Self { members: Object::new(), discovery: Some(url) },
             // Anything but a JSON object is for people to read.
             Some(Value::String(text)) => serde_json::from_str(&text).unwrap_or_default(),

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use chancery_core::{Binding, Card, Extension, Interface, Object, Provider, Signature, Skill, extension};
+use chancery_core::{Binding, Card, Extension, Interface, Provider, Signature, Skill, extension};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     flat::{self, Flat, Of},
@@ -132,7 +132,7 @@ fn main(card: &Card) -> Option<&Interface> {
 }
 
 /// DIA-003-CARD-003: the schemas of skills, by skill.
-fn schemas(card: &Card) -> Option<&Object> {
+fn schemas(card: &Card) -> Option<&Map<String, Value>> {
     let extension = card.capabilities.extensions.iter().find(|found| found.uri == extension::SKILL_SCHEMA)?;
     extension.params.as_ref()?.get("skills")?.as_object()
 }
@@ -150,7 +150,7 @@ impl<'a> CompactInterface<'a> {
 }
 
 impl<'a> CompactSkill<'a> {
-    fn new(skill: &'a Skill, schemas: Option<&'a Object>) -> Self {
+    fn new(skill: &'a Skill, schemas: Option<&'a Map<String, Value>>) -> Self {
         let schema = |name: &str| schemas?.get(&skill.id)?.get(name);
         Self {
             id: &skill.id,

@@ -82,7 +82,7 @@ impl<'de> Deserialize<'de> for ReadRequirement {
         let mut members = Object::deserialize(deserializer)?;
         // A flat requirement may name a scheme `schemes`: its scopes are a list, not an object.
         if let Some(Value::Object(schemes)) = members.get_mut("schemes") {
-            members = std::mem::take(schemes);
+            members = std::mem::take(schemes).into();
         }
         let mut requirement = SecurityRequirement::new();
         for (name, value) in members {

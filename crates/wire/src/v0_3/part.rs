@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt};
 
 use chancery_core::{Bytes, Content, Object, Part, Result, json as proto_json};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::legacy;
 
@@ -108,7 +108,7 @@ pub(super) struct WritePart<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<WriteFile<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    data: Option<Cow<'a, Object>>,
+    data: Option<Cow<'a, Map<String, Value>>>,
     #[serde(skip_serializing_if = "Object::is_empty")]
     metadata: Cow<'a, Object>,
 }

@@ -32,7 +32,7 @@ fn told(value: &Value) -> Value {
             if let Some(Value::Object(message)) = told.get_mut("status").and_then(|status| status.get_mut("message")) {
                 message.remove("messageId");
             }
-            Value::Object(told)
+            Value::from(told)
         }
         Value::Array(items) => items.iter().map(told).collect(),
         Value::String(text) if text == "TASK_STATE_SUBMITTED" => json!("TASK_STATE_WORKING"),
@@ -433,7 +433,7 @@ fn a_webhook_gets_the_event_in_compact_form() {
     assert_exact(&vector.name, &parse(&sent), body);
     let config = config(one("dialect-003/jsonrpc-push-create").at("/request/body/params").unwrap().clone());
     let headers: Object = push_headers(&config).into_iter().map(|(name, value)| (name, value.into())).collect();
-    assert_exact(&vector.name, &Value::Object(headers), vector.at("/request/headers").unwrap());
+    assert_exact(&vector.name, &Value::from(headers), vector.at("/request/headers").unwrap());
 }
 
 /// DIA-003-RPC-002: a bare id is the task's wherever no config is meant; a config is asked for by its name.

@@ -118,7 +118,7 @@ impl Generator {
             4 => Value::from(f64::from(u32::try_from(self.below(1_000_000)).unwrap()) + 0.25),
             5 => Value::from(self.text()),
             6 => (0..self.below(4)).map(|_| self.value(depth - 1)).collect(),
-            _ => Value::Object(self.object(depth - 1)),
+            _ => Value::from(self.object(depth - 1)),
         }
     }
 

@@ -9,7 +9,7 @@ use std::{
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use chancery_client::{Client, Keyring, Secrets, oauth::Exchange};
-use chancery_core::{Caller, Peers as _, Presented, SendMessage, security::ApiKeyLocation};
+use chancery_core::{Caller, Object, Peers as _, Presented, SendMessage, security::ApiKeyLocation};
 use chancery_engine::{Failure, Outcome, Turn, store::Memory};
 use chancery_server::{
     Running, Server,
@@ -254,7 +254,8 @@ async fn an_exchange_asks_for_no_more_than_the_task_may_reach() {
         (Some(json!({"scopes": 7})), None),
     ] {
         let mut caller = Caller::anonymous();
-        caller.presented = Some(Presented::new(token.clone()).within(scope.as_ref().map(|scope| scope.as_object().unwrap())).into());
+        let within = scope.as_ref().map(|scope| Object::from(scope.as_object().unwrap().clone()));
+        caller.presented = Some(Presented::new(token.clone()).within(within.as_ref()).into());
         let sent = peer.operations.send_message(&caller, SendMessage::new("hi")).await;
         assert_eq!(sent.is_ok(), expected.is_some(), "{scope:?} {sent:?}");
         // What was asked for before is at hand.

@@ -74,7 +74,7 @@ fn step<'a>(card: &'a Card, requires: &'a [String], caller: &'a Caller, trail: &
 
 fn carried(scope: Value) -> Carried {
     let Value::Object(scope) = scope else { panic!("a scope is an object") };
-    Carried::new("token", scope, 0)
+    Carried::new("token", scope.into(), 0)
 }
 
 /// LA-11, LA-22, LA-23: what the engine asks is what the gate decides, with what the caller carries.
@@ -83,7 +83,7 @@ fn a_step_is_asked_with_all_that_limits_it() {
     let lattice = Lattice::new(gate());
     let caller = Caller::new("ada");
     let Ok(Some(scope)) = asked(&lattice, &caller, &[], 1) else { panic!("it is allowed, and limited") };
-    assert_eq!(Value::Object(scope), json!({"skills": ["refund"], "hops": 1}));
+    assert_eq!(Value::from(scope), json!({"skills": ["refund"], "hops": 1}));
     let violation = asked(&lattice, &caller, &["close"], 1).unwrap_err();
     assert_eq!(violation["missing"], json!([{"skill": "close", "why": "skill_out_of_scope"}]));
     assert!(lattice.escalates(&violation));
@@ -248,7 +248,7 @@ async fn a_handoff_beyond_its_scope_is_made_when_somebody_allows_it() {
     let page = billing_engine.list_tasks(&Caller::anonymous(), ListTasks::default()).await.unwrap();
     let scopes = page.tasks.iter().filter_map(|task| TransferContext::of(task.history.first()?).ok()??.scope);
     assert_eq!(
-        scopes.map(Value::Object).collect::<Vec<_>>(),
+        scopes.map(Value::from).collect::<Vec<_>>(),
         [json!({"skills": ["refund"], "hops": 1}), json!({"skills": ["refund"], "hops": 1})]
     );
 

@@ -147,7 +147,7 @@ impl Serialize for PartWire<'_> {
 
 #[derive(Serialize)]
 struct DataWire<'a> {
-    data: Cow<'a, Object>,
+    data: Cow<'a, serde_json::Map<String, serde_json::Value>>,
 }
 
 #[derive(Serialize)]

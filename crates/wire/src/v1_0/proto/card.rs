@@ -55,7 +55,7 @@ fn write_capabilities(capabilities: &Capabilities) -> pb::AgentCapabilities {
         uri: extension.uri.clone(),
         description: extension.description.clone(),
         required: extension.required,
-        params: extension.params.as_ref().map(object_to_struct),
+        params: extension.params.as_deref().map(object_to_struct),
     };
     pb::AgentCapabilities {
         streaming: capabilities.streaming,
@@ -82,7 +82,7 @@ fn write_signature(signature: &Signature) -> pb::AgentCardSignature {
     pb::AgentCardSignature {
         protected: signature.protected.clone(),
         signature: signature.signature.clone(),
-        header: signature.header.as_ref().map(object_to_struct),
+        header: signature.header.as_deref().map(object_to_struct),
     }
 }
 

@@ -144,7 +144,7 @@ fn unknown_members_nulls_and_snake_case_are_read() {
     // Inside free JSON both spellings are members like any other.
     both["message"]["metadata"] = json!({"a_b": 1, "aB": 2});
     let Request::SendMessage(send) = request(Dialect::V0_3, Operation::SendMessage, &both) else { panic!() };
-    assert_eq!(send.message.metadata, *json!({"a_b": 1, "aB": 2}).as_object().unwrap());
+    assert_eq!(*send.message.metadata, *json!({"a_b": 1, "aB": 2}).as_object().unwrap());
     let task = json!({
         "kind": "task", "id": "t", "context_id": "c", "contextId": "d", "status": {"state": "working"}, "artifacts": null, "history": null,
     });
