@@ -1,7 +1,5 @@
 //! What makes a message of the protocol valid, with the name of every field that is not.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
 
 use crate::{
@@ -106,9 +104,13 @@ impl Check {
     fn each<T>(&mut self, field: &str, items: &[T], inner: impl Fn(&mut Self, &T)) {
         for (at, item) in items.iter().enumerate() {
             self.within(field, |check| {
-                // Written in place, for most messages are right and their paths are never read. Writing to a
-                // string does not fail.
-                let _ = write!(check.path, "[{at}]");
+                // Written in place, for most messages are right and their paths are never read.
+                check.path.push('[');
+                match at.try_into().ok().and_then(|at| char::from_digit(at, 10)) {
+                    Some(digit) => check.path.push(digit),
+                    None => check.path.push_str(&at.to_string()),
+                }
+                check.path.push(']');
                 inner(check, item);
             });
         }

@@ -393,18 +393,17 @@ impl Engine {
             config.record.trace.clone_from(&caller.trace);
             config.record.aware = view::is_aware(caller);
         }
+        let own = self.inner.scope(caller);
         let scope = match &request.message.task_id {
             Some(id) => receive::scope(&self.inner, caller, id).await?,
-            None => self.inner.scope(caller),
+            None => own.clone(),
         };
-        if scope != self.inner.scope(caller) {
+        if let Some(id) = &request.message.task_id
+            && scope != own
+        {
             // What is opened is a task that is there, and no other, whatever names the caller gives to tasks.
             request.create_missing = false;
-            let listed = match &request.message.task_id {
-                Some(id) => access::scope(&self.inner, caller, id).await? == scope,
-                None => false,
-            };
-            if request.configuration.push_config.is_some() && !listed {
+            if request.configuration.push_config.is_some() && access::scope(&self.inner, caller, id).await? != scope {
                 return Err(Error::new(ErrorKind::PermissionDenied, "A grant for a task does not allow webhooks of it"));
             }
         }

@@ -111,15 +111,13 @@ const WORDS: [&str; 60] = [
 
 const LONGEST: usize = 25;
 
-/// Where to look for a word first: its number plus one, or 0.
+/// Where each word is: its number plus one, or 0.
 const PLACES: [u8; 512] = {
     let mut places = [0; 512];
     let mut number = 0;
     while number < WORDS.len() {
-        let mut place = place(WORDS[number].as_bytes());
-        while places[place] != 0 {
-            place = (place + 1) % places.len();
-        }
+        let place = place(WORDS[number].as_bytes());
+        assert!(places[place] == 0, "two words have one place: search for another factor");
         #[allow(clippy::cast_possible_truncation, reason = "there are fewer than 112 words")]
         {
             places[place] = number as u8 + 1;
@@ -129,8 +127,9 @@ const PLACES: [u8; 512] = {
     places
 };
 
-/// The first place of a text that is not empty: nine bits of a product. The factor was searched for one that gives every
+/// The place of a text that is not empty: nine bits of a product. The factor was searched for one that gives every
 /// word a place of its own.
+#[inline(always)]
 const fn place(text: &[u8]) -> usize {
     let last = text.len() - 1;
     #[allow(clippy::cast_possible_truncation, reason = "a word is short")]
@@ -138,19 +137,14 @@ const fn place(text: &[u8]) -> usize {
     (mark.wrapping_mul(0xdcf4_bb99) >> 23) as usize
 }
 
-/// The number of a word.
+/// The number of a word. Of a text that the compiler knows, it knows the number too.
+#[inline(always)]
 fn word(text: &str) -> Option<u8> {
     if text.is_empty() || text.len() > LONGEST {
         return None;
     }
-    let mut place = place(text.as_bytes());
-    loop {
-        let number = PLACES[place].checked_sub(1)?;
-        if WORDS.get(usize::from(number)) == Some(&text) {
-            return Some(number);
-        }
-        place = (place + 1) % PLACES.len();
-    }
+    let number = PLACES[place(text.as_bytes())].checked_sub(1)?;
+    (WORDS[usize::from(number)] == text).then_some(number)
 }
 
 /// What the rows of a task repeat.
@@ -225,68 +219,103 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     /// Seven bits in each byte, the lowest first.
-    #[allow(clippy::cast_possible_truncation, reason = "what is cut comes with the next byte, or is zero")]
+    #[allow(clippy::cast_possible_truncation, reason = "it is no larger any more")]
     fn count(&mut self, mut number: u128) {
+        /// As many as the largest number needs.
+        const MOST: usize = 19;
+        let (mut bytes, mut length) = ([0; MOST], 0);
+        // Nearly all are small, and half as wide is less work.
         while number > u128::from(u64::MAX) {
-            self.out.push((number & 0x7f) as u8 | 0x80);
-            number >>= 7;
+            bytes[length] = low_bits(number) | 0x80;
+            (number, length) = (number >> 7, length + 1);
         }
         let mut number = number as u64;
         while number >= 0x80 {
-            self.out.push((number & 0x7f) as u8 | 0x80);
-            number >>= 7;
+            bytes[length] = low_bits(number.into()) | 0x80;
+            (number, length) = (number >> 7, length + 1);
         }
-        self.out.push(number as u8);
+        bytes[length] = low_bits(number.into());
+        self.out.extend_from_slice(&bytes[..=length]);
+    }
+
+    /// The name of a member.
+    #[inline(always)]
+    fn member(&mut self, name: &'static str) {
+        match word(name) {
+            Some(number) => self.out.push(WORD + number),
+            None => self.text(name),
+        }
     }
 
     fn text(&mut self, text: &str) {
         let bytes = text.as_bytes();
         // Most ids are as long as a UUID, and no word is.
-        if bytes.len() != UUID_TEXT
-            && let Some(number) = word(text)
-        {
-            self.out.push(WORD + number);
-        } else if !bytes.is_empty() && text == self.ids.task {
-            self.out.push(TASK);
-        } else if !bytes.is_empty() && text == self.ids.context {
-            self.out.push(CONTEXT);
-        } else if let Some(uuid) = uuid(text) {
-            self.out.push(UUID);
-            self.out.extend_from_slice(&uuid);
-        } else {
-            match u8::try_from(bytes.len()) {
-                Ok(length) if length < 0x80 => self.out.push(SHORT | length),
-                _ => {
-                    self.out.push(TEXT);
-                    self.count(bytes.len() as u128);
-                }
+        if let Ok(name) = <&[u8; UUID_TEXT]>::try_from(bytes) {
+            let is = |id: &str| id.as_bytes().try_into().is_ok_and(|id: &[u8; UUID_TEXT]| id == name);
+            if is(self.ids.task) {
+                return self.out.push(TASK);
             }
-            self.out.extend_from_slice(bytes);
+            if is(self.ids.context) {
+                return self.out.push(CONTEXT);
+            }
+            if let Some(uuid) = uuid(name) {
+                self.out.push(UUID);
+                return self.out.extend_from_slice(&uuid);
+            }
+        } else if let Some(number) = word(text) {
+            return self.out.push(WORD + number);
+        } else if !bytes.is_empty() && text == self.ids.task {
+            return self.out.push(TASK);
+        } else if !bytes.is_empty() && text == self.ids.context {
+            return self.out.push(CONTEXT);
         }
+        match u8::try_from(bytes.len()) {
+            Ok(length) if length < 0x80 => self.out.push(SHORT | length),
+            _ => {
+                self.out.push(TEXT);
+                self.count(bytes.len() as u128);
+            }
+        }
+        self.out.extend_from_slice(bytes);
     }
 }
 
 /// The bytes of a UUID that is written in the usual way, in lower case; others stay texts.
-fn uuid(text: &str) -> Option<[u8; 16]> {
-    /// Where the digits of each byte are.
-    const PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
-    /// What each character is worth as a digit.
-    const DIGITS: [u8; 256] = {
-        let (mut digits, mut digit) = ([0xff; 256], 0);
-        while digit < 16 {
-            digits[b"0123456789abcdef"[digit] as usize] = digit as u8;
-            digit += 1;
-        }
-        digits
-    };
-    let text: &[u8; UUID_TEXT] = text.as_bytes().try_into().ok()?;
-    let mut wrong = [8, 13, 18, 23].iter().any(|hyphen| text[*hyphen] != b'-');
-    let bytes = PLACES.map(|place| {
-        let (high, low) = (DIGITS[usize::from(text[place])], DIGITS[usize::from(text[place + 1])]);
-        wrong |= (high | low) > 0xf;
-        high << 4 | low & 0xf
-    });
-    (!wrong).then_some(bytes)
+fn uuid(text: &[u8; UUID_TEXT]) -> Option<[u8; 16]> {
+    let [a, b, c, d, e, f, g, h, b'-', i, j, k, l, b'-', m, n, o, p, b'-', q, r, s, t, b'-', rest @ ..] = *text else { return None };
+    let [u, v, w, x, rest @ ..] = rest;
+    let halves = [[a, b, c, d, e, f, g, h], [i, j, k, l, m, n, o, p], [q, r, s, t, u, v, w, x], rest];
+    let mut bytes = [0; 16];
+    for (bytes, digits) in bytes.as_chunks_mut().0.iter_mut().zip(halves) {
+        *bytes = hexadecimal(digits)?.to_be_bytes();
+    }
+    Some(bytes)
+}
+
+/// The number of eight digits in lower case, each in its byte of a word and all at once.
+fn hexadecimal(digits: [u8; 8]) -> Option<u32> {
+    /// A number in every byte.
+    const fn each(byte: u8) -> u64 {
+        u64::from_ne_bytes([byte; 8])
+    }
+    let digits = u64::from_be_bytes(digits);
+    // Letters have this bit, and count from one.
+    let letters = digits >> 6 & each(1);
+    let values = (digits & each(0x0f)) + letters * 9;
+    let above_nine = (values + each(6)) >> 4 & each(1);
+    let again = values + each(b'0') + above_nine * u64::from(b'a' - b'9' - 1);
+    if again != digits || values & each(0xf0) != 0 {
+        return None;
+    }
+    let pairs = (values | values >> 4) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs | pairs >> 8) & 0x0000_ffff_0000_ffff;
+    u32::try_from((fours | fours >> 16) & 0xffff_ffff).ok()
+}
+
+/// The lowest seven bits of a number.
+#[allow(clippy::cast_possible_truncation, reason = "seven bits are no more than eight")]
+fn low_bits(number: u128) -> u8 {
+    (number & 0x7f) as u8
 }
 
 /// Positive and negative numbers in turn, so that small ones are short.
@@ -518,8 +547,9 @@ impl ser::SerializeStruct for &mut Writer<'_> {
     type Ok = ();
     type Error = Failed;
 
+    #[inline(always)]
     fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Failed> {
-        self.text(key);
+        self.member(key);
         value.serialize(&mut **self)
     }
 
@@ -745,6 +775,19 @@ mod tests {
         }
         for text in ["", "events", "Event", "ROLE_", "x", "TASK_STATE_INPUT_REQUIRED_", TASK_ID] {
             assert_eq!(word(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_uuid_in_lower_case_is_sixteen_bytes_and_nothing_else_is() {
+        for (place, byte) in (0..UUID_TEXT).flat_map(|place| (0..0x80).map(move |byte| (place, byte))) {
+            let mut text = TASK_ID.as_bytes().to_vec();
+            text[place] = byte;
+            let text = String::from_utf8(text).unwrap();
+            let out = written("", "", &text);
+            assert_eq!(read::<String>(&out).unwrap(), text);
+            let usual = Uuid::parse_str(&text).is_ok_and(|uuid| uuid.hyphenated().to_string() == text);
+            assert_eq!(out.len() == 2 + 17, usual, "{text}");
         }
     }
 
