@@ -10,10 +10,11 @@
 #![allow(clippy::cast_precision_loss, reason = "counts of a few seconds")]
 #![allow(missing_docs, reason = "nobody uses it but cargo")]
 
+#[path = "process/mod.rs"]
+mod process;
+
 use std::{
-    io::{BufRead, BufReader},
     path::Path,
-    process::{Child, Command, Stdio},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -22,6 +23,7 @@ use chancery::{
     Artifact, Caller, Card, Client, Engine, Failure, Limits, Memory, Operations, Outcome, Passing, Server, Sqlite, Turn,
     core::{Message, Peers as _, SendMessage, SendReply, TaskId, extension},
 };
+use process::{Process, pinned, processor};
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -62,14 +64,6 @@ fn main() {
     }
 }
 
-/// A command on one core, where the machine has so many.
-fn pinned(core: usize) -> Command {
-    let cores = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default().matches("processor\t").count();
-    let mut command = Command::new("taskset");
-    command.arg("-c").arg(core.min(cores.saturating_sub(1)).to_string());
-    command
-}
-
 // --- Agent B --------------------------------------------------------------------------------------
 
 async fn clerk(turn: Turn) -> Result<Outcome, Failure> {
@@ -84,36 +78,6 @@ async fn serve(kind: &str, folder: &Path) {
     let running = server.bind("127.0.0.1:0").await.unwrap();
     println!("{}", running.url());
     std::future::pending::<()>().await;
-}
-
-struct Process {
-    child: Child,
-    url: String,
-}
-
-impl Process {
-    fn start(kind: &str, folder: &Path) -> Self {
-        let mut command = pinned(0);
-        command.arg(std::env::current_exe().unwrap()).args(["--serve", kind, "--folder"]).arg(folder);
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        Self { child, url: line.trim().to_owned() }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
-/// The processor time of all threads of a process, in seconds.
-fn processor(id: u32) -> f64 {
-    let tasks = std::fs::read_dir(format!("/proc/{id}/task")).unwrap();
-    let stats = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok());
-    stats.filter_map(|stat| stat.split(' ').next()?.parse::<f64>().ok()).sum::<f64>() / 1e9
 }
 
 // --- Agent A --------------------------------------------------------------------------------------
@@ -193,7 +157,7 @@ struct Cost {
 }
 
 async fn measure(work: &Work, at_once: usize, other: Option<&Process>) -> Cost {
-    let both = || processor(std::process::id()) + other.map_or(0.0, |other| processor(other.child.id()));
+    let both = || processor(std::process::id()) + other.map_or(0.0, |other| other.processor());
     let (before, begun) = (both(), Instant::now());
     let done = work.repeat(at_once, SPAN).await as f64;
     Cost { processor: (both() - before) * 1e6 / done, clock: begun.elapsed().as_secs_f64() * 1e6 / done }
@@ -245,8 +209,8 @@ impl Agents {
         };
         let able = engine("able", Some(Passing::new(Arc::new(peers.clone())).at(BASE))).await;
         Self {
-            call: Work::Call(Box::new(peers), b.url.clone()),
-            delegating: Work::Turn(able.clone(), format!("delegate {}", b.url)),
+            call: Work::Call(Box::new(peers), b.place.clone()),
+            delegating: Work::Turn(able.clone(), format!("delegate {}", b.place)),
             plain: Work::Turn(able, "say it yourself".to_owned()),
             unable: Work::Turn(engine("unable", None).await, "say it yourself".to_owned()),
             b,
@@ -263,7 +227,7 @@ async fn row_alone(folder: &Path, row: &str) {
         "call" => &agents.call,
         _ => &agents.plain,
     };
-    println!("processes {} and {}", std::process::id(), agents.b.child.id());
+    println!("processes {} and {}", std::process::id(), agents.b.id());
     for _ in 0..3 * ROUNDS {
         for at_once in [1, CROWD] {
             let own = processor(std::process::id());

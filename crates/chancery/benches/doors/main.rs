@@ -12,18 +12,19 @@
 
 mod bare;
 mod load;
+#[path = "../process/mod.rs"]
+mod process;
 
 use std::{
-    io::{BufRead, BufReader},
     net::SocketAddr,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
 use bare::Answers;
 use chancery::{Artifact, Card, Failure, Limits, Memory, Outcome, Server, Turn};
 use load::{Line, request};
+use process::{Process, pinned};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
@@ -72,14 +73,6 @@ fn pin_to_one_core(arguments: &[String]) {
     let mut command = pinned(1);
     command.arg(&arguments[0]).args(&arguments[1..]).args(["--pinned", "yes"]);
     std::process::exit(command.status().unwrap().code().unwrap_or(1));
-}
-
-/// A command on one core, where the machine has so many.
-fn pinned(core: usize) -> Command {
-    let cores = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default().matches("processor\t").count();
-    let mut command = Command::new("taskset");
-    command.arg("-c").arg(core.min(cores.saturating_sub(1)).to_string());
-    command
 }
 
 // --- The servers --------------------------------------------------------------------------------
@@ -141,49 +134,6 @@ async fn serve(kind: &str, folder: &Path) {
     }
 }
 
-/// A server in a process of its own.
-struct Process {
-    child: Child,
-    address: SocketAddr,
-}
-
-impl Process {
-    fn start(kind: &str, folder: &Path) -> Self {
-        let mut command = pinned(0);
-        command.arg(std::env::current_exe().unwrap()).args(["--serve", kind, "--folder"]).arg(folder);
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        Self { child, address: line.trim().parse().expect("an address") }
-    }
-
-    /// Processor time in seconds.
-    fn processor(&self) -> f64 {
-        let stat = std::fs::read_to_string(format!("/proc/{}/schedstat", self.child.id())).unwrap_or_default();
-        let own: f64 = stat.split(' ').next().and_then(|nanos| nanos.parse().ok()).unwrap_or_default();
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
-        let all: f64 = tasks
-            .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok())
-            .filter_map(|stat| stat.split(' ').next()?.parse::<f64>().ok())
-            .sum();
-        all.max(own) / 1e9
-    }
-
-    /// Memory in bytes.
-    fn resident(&self) -> f64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-        line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() * 1_024.0
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
 // --- The table ----------------------------------------------------------------------------------
 
 fn call(method: &str, params: &str) -> String {
@@ -228,7 +178,7 @@ async fn table(folder: &Path, only: Option<&str>) {
 
 /// Learns from our own server what the bare one has to answer.
 async fn learn(server: &Process, folder: &Path) -> (Vec<u8>, Vec<u8>) {
-    let mut line = Line::open(server.address).await;
+    let mut line = Line::open(server.address()).await;
     let send = line.ask(&work(r#","contextId":"context-7""#)).await;
     let id = serde_json::from_str::<Value>(&send).unwrap()["result"]["task"]["id"].as_str().unwrap().to_owned();
     let get = request("POST", "/", &call("GetTask", &format!(r#"{{"id":"{id}"}}"#)));
@@ -247,7 +197,7 @@ async fn learn(server: &Process, folder: &Path) -> (Vec<u8>, Vec<u8>) {
 async fn fill(server: &Process, tasks: usize) {
     let mut lines = JoinSet::new();
     for connection in 0..CONNECTIONS {
-        let address = server.address;
+        let address = server.address();
         lines.spawn(async move {
             let mut line = Line::open(address).await;
             for number in (connection..tasks).step_by(CONNECTIONS) {
@@ -273,13 +223,13 @@ async fn row_alone(folder: &Path, row: &str, tasks: usize) {
         _ => stream,
     };
     let server = if kind == "bare" { &bare } else { &ours };
-    println!("process {}", server.child.id());
+    println!("process {}", server.id());
     for _ in 0..ROUNDS {
         let before = server.processor();
         let done = if what == "stream" {
-            load::streams(server.address, &request, STREAMS, SPAN).await
+            load::streams(server.address(), &request, STREAMS, SPAN).await
         } else {
-            load::unary(server.address, &request, CONNECTIONS, SPAN).await
+            load::unary(server.address(), &request, CONNECTIONS, SPAN).await
         };
         println!("{:.1} µs, {done} done", (server.processor() - before) * 1e6 / done as f64);
     }
@@ -319,9 +269,9 @@ async fn requests(folder: &Path) {
         for (row, (_, server, request, streaming)) in rows.iter().enumerate() {
             let before = server.processor();
             let done = if *streaming {
-                load::streams(server.address, request, STREAMS, SPAN).await
+                load::streams(server.address(), request, STREAMS, SPAN).await
             } else {
-                load::unary(server.address, request, CONNECTIONS, SPAN).await
+                load::unary(server.address(), request, CONNECTIONS, SPAN).await
             };
             costs[row].push((server.processor() - before) * 1e6 / done as f64);
         }
@@ -349,14 +299,14 @@ async fn requests(folder: &Path) {
 
 /// A task that waits for a word, and so many who watch it.
 async fn watched(server: &Process, watchers: usize, events: usize) -> (Line, Vec<u8>, Vec<Line>) {
-    let mut teller = Line::open(server.address).await;
+    let mut teller = Line::open(server.address()).await;
     let configuration =
         message(&format!("crowd {events}"), "").replace(r#""configuration":{"#, r#""configuration":{"returnImmediately":true,"#);
     let told = teller.ask(&request("POST", "/", &call("SendMessage", &configuration))).await;
     let id = serde_json::from_str::<Value>(&told).unwrap()["result"]["task"]["id"].as_str().unwrap().to_owned();
     let go = request("POST", "/", &call("SendMessage", &configuration.replace(r#""role":"#, &format!(r#""taskId":"{id}","role":"#))));
     let subscribe = request("GET", &format!("/tasks/{id}:subscribe"), "");
-    (teller, go, gather(server.address, &subscribe, watchers, 1).await)
+    (teller, go, gather(server.address(), &subscribe, watchers, 1).await)
 }
 
 /// Opens so many streams, and reads the events that each begins with.
@@ -408,8 +358,8 @@ async fn crowd(folder: &Path) {
     for _ in 0..ROUNDS {
         let (mut teller, go, lines) = watched(&server, 1_000, 100).await;
         ours.push(all_hear(&mut teller, &go, lines, 101).await);
-        let lines = gather(bare.address, &request("GET", "/crowd", ""), 1_000, 0).await;
-        let mut teller = Line::open(bare.address).await;
+        let lines = gather(bare.address(), &request("GET", "/crowd", ""), 1_000, 0).await;
+        let mut teller = Line::open(bare.address()).await;
         bares.push(all_hear(&mut teller, &request("POST", "/go", ""), lines, 100).await);
     }
     let (ours, bare) = (median(ours), median(bares));
@@ -438,7 +388,7 @@ async fn start(folder: &Path) {
             std::fs::create_dir_all(&folder).unwrap();
             let begun = Instant::now();
             let server = Process::start(kind, &folder);
-            Line::open(server.address).await.ask(&card).await;
+            Line::open(server.address()).await.ask(&card).await;
             times.push(begun.elapsed().as_secs_f64() * 1e3);
         }
     }

@@ -4,7 +4,7 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     hash::BuildHasher as _,
-    ops::{Bound, ControlFlow},
+    ops::{Bound, ControlFlow, Deref},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -73,8 +73,15 @@ type Position = Reverse<(Timestamp, TaskId)>;
 struct Kept {
     scope: Arc<Scope>,
     head: Head,
-    rows: Vec<Row>,
+    rows: Rows,
     beside: Option<Box<Beside>>,
+}
+
+/// The log of a task. Most are one row.
+#[derive(Debug)]
+enum Rows {
+    One(Row),
+    Many(Vec<Row>),
 }
 
 /// What few tasks have.
@@ -205,9 +212,8 @@ impl Inner {
                 kept.head = head;
                 kept
             }
-            // Most tasks are one row.
             Entry::Vacant(slot) => {
-                let kept = Box::new(Kept { scope: index.scope.clone(), head, rows: vec![row], beside: None });
+                let kept = Box::new(Kept { scope: index.scope.clone(), head, rows: Rows::One(row), beside: None });
                 &mut slot.insert((hash, kept)).into_mut().1
             }
         };
@@ -340,6 +346,26 @@ impl Conversation {
                 all.remove(position);
                 all.is_empty()
             }
+        }
+    }
+}
+
+impl Rows {
+    fn push(&mut self, row: Row) {
+        match self {
+            Self::One(first) => *self = Self::Many(vec![first.clone(), row]),
+            Self::Many(rows) => rows.push(row),
+        }
+    }
+}
+
+impl Deref for Rows {
+    type Target = [Row];
+
+    fn deref(&self) -> &[Row] {
+        match self {
+            Self::One(only) => std::slice::from_ref(only),
+            Self::Many(rows) => rows,
         }
     }
 }
