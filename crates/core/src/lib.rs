@@ -41,6 +41,7 @@ mod secret;
 pub mod security;
 mod task;
 mod time;
+pub mod uuid;
 mod validate;
 
 pub use artifact::Artifact;

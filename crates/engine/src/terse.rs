@@ -16,12 +16,12 @@
 
 use std::fmt;
 
+use chancery_core::uuid;
 use serde::{
     Deserialize, Serialize,
     de::{self, DeserializeSeed, IntoDeserializer as _, Visitor},
     ser,
 };
-use uuid::Uuid;
 
 const NULL: u8 = 0x00;
 const FALSE: u8 = 0x01;
@@ -40,8 +40,6 @@ const BYTES: u8 = 0x0d;
 const TEXT: u8 = 0x0e;
 const WORD: u8 = 0x10;
 const SHORT: u8 = 0x80;
-/// How long the text of a UUID is.
-const UUID_TEXT: usize = 36;
 
 /// Lists and maps within each other, as deep as JSON is read.
 const DEPTH: u8 = 128;
@@ -250,17 +248,17 @@ impl Writer<'_> {
     fn text(&mut self, text: &str) {
         let bytes = text.as_bytes();
         // Most ids are as long as a UUID, and no word is.
-        if let Ok(name) = <&[u8; UUID_TEXT]>::try_from(bytes) {
-            let is = |id: &str| id.as_bytes().try_into().is_ok_and(|id: &[u8; UUID_TEXT]| id == name);
+        if let Ok(name) = <&[u8; uuid::LENGTH]>::try_from(bytes) {
+            let is = |id: &str| id.as_bytes().try_into().is_ok_and(|id: &[u8; uuid::LENGTH]| id == name);
             if is(self.ids.task) {
                 return self.out.push(TASK);
             }
             if is(self.ids.context) {
                 return self.out.push(CONTEXT);
             }
-            if let Some(uuid) = uuid(name) {
+            if let Some(bytes) = uuid::bytes(name) {
                 self.out.push(UUID);
-                return self.out.extend_from_slice(&uuid);
+                return self.out.extend_from_slice(&bytes);
             }
         } else if let Some(number) = word(text) {
             return self.out.push(WORD + number);
@@ -278,38 +276,6 @@ impl Writer<'_> {
         }
         self.out.extend_from_slice(bytes);
     }
-}
-
-/// The bytes of a UUID that is written in the usual way, in lower case; others stay texts.
-fn uuid(text: &[u8; UUID_TEXT]) -> Option<[u8; 16]> {
-    let [a, b, c, d, e, f, g, h, b'-', i, j, k, l, b'-', m, n, o, p, b'-', q, r, s, t, b'-', rest @ ..] = *text else { return None };
-    let [u, v, w, x, rest @ ..] = rest;
-    let halves = [[a, b, c, d, e, f, g, h], [i, j, k, l, m, n, o, p], [q, r, s, t, u, v, w, x], rest];
-    let mut bytes = [0; 16];
-    for (bytes, digits) in bytes.as_chunks_mut().0.iter_mut().zip(halves) {
-        *bytes = hexadecimal(digits)?.to_be_bytes();
-    }
-    Some(bytes)
-}
-
-/// The number of eight digits in lower case, each in its byte of a word and all at once.
-fn hexadecimal(digits: [u8; 8]) -> Option<u32> {
-    /// A number in every byte.
-    const fn each(byte: u8) -> u64 {
-        u64::from_ne_bytes([byte; 8])
-    }
-    let digits = u64::from_be_bytes(digits);
-    // Letters have this bit, and count from one.
-    let letters = digits >> 6 & each(1);
-    let values = (digits & each(0x0f)) + letters * 9;
-    let above_nine = (values + each(6)) >> 4 & each(1);
-    let again = values + each(b'0') + above_nine * u64::from(b'a' - b'9' - 1);
-    if again != digits || values & each(0xf0) != 0 {
-        return None;
-    }
-    let pairs = (values | values >> 4) & 0x00ff_00ff_00ff_00ff;
-    let fours = (pairs | pairs >> 8) & 0x0000_ffff_0000_ffff;
-    u32::try_from((fours | fours >> 16) & 0xffff_ffff).ok()
 }
 
 /// The lowest seven bits of a number.
@@ -572,7 +538,7 @@ struct Reader<'de> {
 enum Name<'de> {
     None,
     Text(&'de str),
-    Uuid([u8; 36]),
+    Uuid([u8; uuid::LENGTH]),
 }
 
 impl Name<'_> {
@@ -625,11 +591,8 @@ impl<'de> Reader<'de> {
         std::str::from_utf8(self.bytes(length)?).map_err(|_| Failed::new("a text is not UTF-8"))
     }
 
-    fn uuid(&mut self) -> Result<[u8; 36], Failed> {
-        let bytes = self.bytes(16)?.try_into().map_err(|_| Failed::new("a UUID has sixteen bytes"))?;
-        let mut text = [0; 36];
-        Uuid::from_bytes(bytes).hyphenated().encode_lower(&mut text);
-        Ok(text)
+    fn uuid(&mut self) -> Result<[u8; uuid::LENGTH], Failed> {
+        self.bytes(16)?.try_into().map(uuid::text).map_err(|_| Failed::new("a UUID has sixteen bytes"))
     }
 
     /// One of the ids in front.
@@ -780,14 +743,9 @@ mod tests {
 
     #[test]
     fn a_uuid_in_lower_case_is_sixteen_bytes_and_nothing_else_is() {
-        for (place, byte) in (0..UUID_TEXT).flat_map(|place| (0..0x80).map(move |byte| (place, byte))) {
-            let mut text = TASK_ID.as_bytes().to_vec();
-            text[place] = byte;
-            let text = String::from_utf8(text).unwrap();
+        for (text, length) in [(TASK_ID, 16), ("019537C0-7a3e-7c11-9e0a-6a1d5f3f8b01", 36), ("019537c0-7a3e-7c11-9e0a-6a1d5f3f8b0g", 36)] {
             let out = written("", "", &text);
-            assert_eq!(read::<String>(&out).unwrap(), text);
-            let usual = Uuid::parse_str(&text).is_ok_and(|uuid| uuid.hyphenated().to_string() == text);
-            assert_eq!(out.len() == 2 + 17, usual, "{text}");
+            assert_eq!((read::<String>(&out).unwrap().as_str(), out.len()), (text, 2 + 1 + length));
         }
     }
 

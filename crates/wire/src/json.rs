@@ -21,16 +21,26 @@ pub(crate) fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T> {
 
 /// Reads JSON text into a type, with the parser's own error. Arrays are not taken for objects.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> serde_json::Result<T> {
-    let mut parser = serde_json::Deserializer::from_slice(json);
+    // Once for all of it: the parser would look at every string, but not at what it skips.
+    let Ok(text) = std::str::from_utf8(json) else { return Err(not_unicode()) };
+    let mut parser = serde_json::Deserializer::from_str(text);
     let value = T::deserialize(Objects(&mut parser))?;
     parser.end()?;
     Ok(value)
 }
 
+/// What the parser says of bytes that are no text.
+#[cold]
+fn not_unicode() -> serde_json::Error {
+    match serde_json::from_slice::<String>(b"\"\xff\"") {
+        Err(error) => error,
+        Ok(text) => de::Error::custom(text),
+    }
+}
+
 #[cold]
 fn explain<'a, T: Deserialize<'a>>(json: &'a [u8], error: serde_json::Error) -> Error {
     // A number where a word of an enum belongs counts as bad syntax too, so the error's own category does not tell.
-    // What is skipped is not checked for UTF-8, without which it is not JSON.
     if std::str::from_utf8(json).is_err() || serde_json::from_slice::<de::IgnoredAny>(json).is_err() {
         return Error::from(ErrorKind::Parse).caused_by(error);
     }
