@@ -15,6 +15,8 @@ use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
+pub use crate::write::append;
+
 /// A JSON object: metadata, extension parameters, unprotected signature headers.
 ///
 /// Nearly everything has room for one and hardly anything has one, so an empty one is as small as a pointer. For the rest it is the

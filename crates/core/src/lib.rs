@@ -43,6 +43,7 @@ mod task;
 mod time;
 pub mod uuid;
 mod validate;
+mod write;
 
 pub use artifact::Artifact;
 pub use bytes::Bytes;

@@ -113,7 +113,7 @@ pub(crate) fn texts(entries: &[Entry]) -> Vec<Bytes> {
         .iter()
         .map(|entry| {
             // As in a payload: it does not fail.
-            drop(serde_json::to_writer(&mut whole, &entry.event));
+            drop(chancery_core::json::append(&entry.event, &mut whole));
             whole.len()
         })
         .collect();

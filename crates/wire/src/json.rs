@@ -81,7 +81,7 @@ pub(crate) fn room() -> Vec<u8> {
 /// # Errors
 /// As [`write`].
 pub(crate) fn append<T: Serialize + ?Sized>(value: &T, json: &mut Vec<u8>) -> Result<()> {
-    serde_json::to_writer(json, value).map_err(Error::internal)
+    chancery_core::json::append(value, json).map_err(Error::internal)
 }
 
 /// `context_id` as `contextId`.
