@@ -241,16 +241,21 @@ async fn tasks_are_listed_newest_first(world: World) {
     let in_context = |text: &str| Message::user(text).in_context(first.context_id.clone());
     let second = world.send(in_context("two")).await;
     let third = world.send(in_context("three")).await;
+    let context = first.context_id.clone();
+    let mut tasks = [first, second, third];
+    // Of tasks with a status of the same millisecond the greater id comes first.
+    tasks.sort_by_key(|task| std::cmp::Reverse((task.status.timestamp, task.id.clone())));
+    let [newest, newer, oldest] = tasks.map(|task| task.id);
     let mut request = ListTasks::default();
-    request.context_id = Some(first.context_id.clone());
+    request.context_id = Some(context);
     request.page_size = Some(2);
     let page = world.operations.list_tasks(&caller(), request.clone()).await.unwrap();
     let ids = |tasks: &[Task]| tasks.iter().map(|task| task.id.clone()).collect::<Vec<_>>();
-    assert_eq!(ids(&page.tasks), [third.id, second.id]);
+    assert_eq!(ids(&page.tasks), [newest, newer]);
     assert_eq!(page.total_size, 3);
     request.page_token = page.next_page_token;
     let page = world.operations.list_tasks(&caller(), request).await.unwrap();
-    assert_eq!(ids(&page.tasks), [first.id]);
+    assert_eq!(ids(&page.tasks), [oldest]);
     assert!(page.next_page_token.is_empty());
 }
 
