@@ -1,4 +1,6 @@
-//! Random operations on two stores: the one in memory says what the one in a file must answer.
+//! Random operations on three stores: a plain one says what the one in memory and the one in a file must answer.
+
+mod plain;
 
 use std::{fmt::Debug, ops::Range};
 
@@ -9,20 +11,21 @@ use chancery_engine::store::{
 };
 
 use crate::folder::Folder;
+use plain::Plain;
 
 const SEQUENCES: u64 = 10_000;
 const WORKERS: u64 = 4;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sqlite_answers_as_memory_does() {
+async fn both_stores_answer_as_a_plain_one_does() {
     let folder = Folder::new();
     let workers = (0..WORKERS).map(|worker| {
         let file = folder.file(&format!("{worker}.db"));
         tokio::spawn(async move {
             let sqlite = Sqlite::open_with(file, Options::new().durability(Durability::Process)).await.unwrap();
-            let pair = Pair { memory: Memory::new(), sqlite };
+            let stores = Stores { plain: Plain::default(), memory: Memory::new(), sqlite };
             let share = SEQUENCES / WORKERS;
-            cases(&pair, worker * share..(worker + 1) * share).await;
+            cases(&stores, worker * share..(worker + 1) * share).await;
         })
     });
     for worker in workers.collect::<Vec<_>>() {
@@ -30,48 +33,51 @@ async fn sqlite_answers_as_memory_does() {
     }
 }
 
-async fn cases(pair: &Pair, numbers: Range<u64>) {
-    // Both stores number deliveries in the order they are made.
+async fn cases(stores: &Stores, numbers: Range<u64>) {
+    // All stores number deliveries in the order they are made.
     let mut deliveries = 0;
     for case in numbers {
         let mut random = Random(case);
         let mut done = Vec::new();
         for _ in 0..6 + random.below(10) {
-            let operation = random.operation(case, pair, deliveries).await;
-            let (expected, answer) = pair.run(&operation).await;
-            assert_eq!(answer, expected, "case {case}, {operation:#?} after {done:#?}");
+            let operation = random.operation(case, stores, deliveries).await;
+            let [answer, memory, sqlite] = stores.run(&operation).await;
+            assert_eq!(memory, answer, "memory, case {case}, {operation:#?} after {done:#?}");
+            assert_eq!(sqlite, answer, "SQLite, case {case}, {operation:#?} after {done:#?}");
             if let (Operation::Commit(_, commit), "Ok(())") = (&operation, &*answer) {
                 deliveries += commit.deliveries.len() as u64;
             }
             done.push(operation);
         }
-        pair.clear(case).await;
+        stores.clear(case).await;
     }
 }
 
-struct Pair {
+struct Stores {
+    plain: Plain,
     memory: Memory,
     sqlite: Sqlite,
 }
 
-impl Pair {
-    async fn run(&self, operation: &Operation) -> (String, String) {
-        (operation.run(&self.memory).await, operation.run(&self.sqlite).await)
+impl Stores {
+    async fn run(&self, operation: &Operation) -> [String; 3] {
+        [operation.run(&self.plain).await, operation.run(&self.memory).await, operation.run(&self.sqlite).await]
     }
 
     /// Finishes and purges all tasks, so that the next case begins with nothing.
     async fn clear(&self, case: u64) {
         for (scope, id) in SCOPES.iter().flat_map(|owner| TASKS.map(|task| (scope(owner), id(case, task)))) {
-            let Some(task) = self.memory.task(&scope, &id).await.unwrap() else { continue };
+            let Some(task) = self.plain.task(&scope, &id).await.unwrap() else { continue };
+            assert_eq!(self.memory.task(&scope, &id).await.unwrap().as_ref(), Some(&task), "case {case}");
             assert_eq!(self.sqlite.task(&scope, &id).await.unwrap().as_ref(), Some(&task), "case {case}");
             let seq = task.head.seq.next();
             let head = Head::new(id, task.head.context, TaskState::Completed, at(1), seq);
             let commit = Operation::Commit(scope, Box::new(Commit::new(head, task.head.seq, Row::new(seq, seq, Bytes::new()))));
-            let (expected, answer) = self.run(&commit).await;
-            assert_eq!(answer, expected);
+            let [answer, memory, sqlite] = self.run(&commit).await;
+            assert_eq!([&memory, &sqlite], [&answer, &answer]);
         }
-        let (expected, answer) = self.run(&Operation::Purge(at(1_000), at(1_000))).await;
-        assert_eq!(answer, expected, "case {case}");
+        let [answer, memory, sqlite] = self.run(&Operation::Purge(at(1_000), at(1_000))).await;
+        assert_eq!([&memory, &sqlite], [&answer, &answer], "case {case}");
         assert_eq!(self.sqlite.next_due("clerk").await.unwrap(), None, "case {case}");
     }
 }
@@ -192,10 +198,10 @@ impl Random {
         format!("{case}-{}", self.below(3))
     }
 
-    async fn operation(&mut self, case: u64, pair: &Pair, deliveries: u64) -> Operation {
+    async fn operation(&mut self, case: u64, stores: &Stores, deliveries: u64) -> Operation {
         let scope = scope(self.pick(&SCOPES));
         match self.below(24) {
-            0..=7 => self.commit(case, scope, &pair.memory).await,
+            0..=7 => self.commit(case, scope, &stores.plain).await,
             8 => Operation::Task(scope, self.task(case)),
             9 => Operation::Rows(scope, self.task(case), Seq::new(self.bits() % 6), self.below(8)),
             10 | 11 => Operation::List(scope, self.filter(case)),
@@ -233,9 +239,9 @@ impl Random {
     }
 
     /// Mostly the next commit of a task; sometimes one that comes too late, or of a stranger.
-    async fn commit(&mut self, case: u64, scope: Scope, memory: &Memory) -> Operation {
+    async fn commit(&mut self, case: u64, scope: Scope, plain: &Plain) -> Operation {
         let id = self.task(case);
-        let current = memory.task(&scope, &id).await.unwrap();
+        let current = plain.task(&scope, &id).await.unwrap();
         let newest = current.as_ref().map_or(0, |task| task.head.seq.get());
         let expected = if self.chance(8) { self.bits() % 4 } else { newest };
         let (first, last) = (Seq::new(expected + 1), Seq::new(expected + 1 + self.bits() % 3));
