@@ -48,8 +48,8 @@ impl Text {
         let random = u128::from(KEY.hash_one((stamp, THREAD.with(|number| *number)))) >> 2;
         let (millis, count) = (u128::from(stamp >> 12), u128::from(stamp & 0xfff));
         let number = (millis << 80) | (0x7 << 76) | (count << 64) | (0b10 << 62) | random;
-        // All of it is ASCII.
-        std::str::from_utf8(&crate::uuid::text(number.to_be_bytes())).map(Self::new).unwrap_or_default()
+        // All of it is ASCII, so nothing is lost.
+        Self::new(&*String::from_utf8_lossy(&crate::uuid::text(number.to_be_bytes())))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Writes JSON: byte for byte what `serde_json` writes, with half of the work. Most of an answer is texts that need no escapes, and
+//! Writes JSON: byte for byte what `serde_json` writes, with less work. Most of an answer is texts that need no escapes, and
 //! here those are looked through eight bytes at a time.
 
 use serde::{
@@ -9,6 +9,8 @@ use serde::{
     },
 };
 use serde_json::{Error, Result};
+
+use crate::uuid::each;
 
 /// Writes a value as compact JSON behind what is there already.
 ///
@@ -59,10 +61,6 @@ fn quote(text: &str, out: &mut Vec<u8>) {
 
 /// Whether none of these bytes has to be escaped.
 fn is_plain(bytes: [u8; 8]) -> bool {
-    /// A number in every byte.
-    const fn each(byte: u8) -> u64 {
-        u64::from_ne_bytes([byte; 8])
-    }
     /// The highest bit of the lowest byte that is less than `limit`, and perhaps of others above it.
     const fn below(bytes: u64, limit: u8) -> u64 {
         bytes.wrapping_sub(each(limit)) & !bytes & each(0x80)

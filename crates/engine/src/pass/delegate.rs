@@ -554,7 +554,7 @@ fn allowed(gate: &dyn Gate, step: &Step<'_>) -> Result<Option<Object>, Delegatio
         agent: step.to.to_owned(),
         code: "scope_violation",
         reason: "it is out of reach",
-        violation: Box::new(violation),
+        violation,
     })
 }
 

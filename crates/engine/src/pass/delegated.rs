@@ -69,7 +69,7 @@ pub enum DelegationError {
         /// The reason for people.
         reason: &'static str,
         /// What would be violated, in the words of the gate.
-        violation: Box<Object>,
+        violation: Object,
     },
     /// The task of this turn is over.
     #[error("the task is over")]
@@ -81,5 +81,5 @@ pub(super) fn unreachable(agent: &str, source: Error) -> DelegationError {
 }
 
 pub(super) fn refused(code: &'static str, reason: &'static str, agent: &str) -> DelegationError {
-    DelegationError::Refused { agent: agent.to_owned(), code, reason, violation: Box::default() }
+    DelegationError::Refused { agent: agent.to_owned(), code, reason, violation: Object::new() }
 }

@@ -132,7 +132,7 @@ fn undone(agent: &str, error: &DelegationError) -> Value {
         DelegationError::Refused { code, violation, .. } => {
             told["code"] = (*code).into();
             if !violation.is_empty() {
-                told["violation"] = (**violation).clone().into();
+                told["violation"] = violation.clone().into();
             }
         }
         _ => told["code"] = "over".into(),
