@@ -125,27 +125,32 @@ impl Error {
     pub const DOMAIN: &'static str = "a2a-protocol.org";
 
     /// An error with its own words for the peer.
+    #[cold]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner { kind, message: message.into(), metadata: BTreeMap::new(), violations: Vec::new(), source: None }))
     }
 
     /// Task not found: also the answer for a task of somebody else.
+    #[cold]
     pub fn task_not_found(id: impl AsRef<str>) -> Self {
         Self::from(ErrorKind::TaskNotFound).with("taskId", id.as_ref())
     }
 
     /// One parameter is wrong.
+    #[cold]
     pub fn invalid_param(field: impl Into<String>, description: impl Into<String>) -> Self {
         Self::from(ErrorKind::InvalidParams).violation(field, description)
     }
 
     /// Our fault: the peer is told nothing but that.
+    #[cold]
     pub fn internal(source: impl Into<BoxError>) -> Self {
         Self::from(ErrorKind::Internal).caused_by(source)
     }
 
     /// Adds a fact for machines.
     #[must_use]
+    #[cold]
     pub fn with(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.0.metadata.insert(key.into(), value.into());
         self
@@ -153,6 +158,7 @@ impl Error {
 
     /// Adds a parameter that is wrong.
     #[must_use]
+    #[cold]
     pub fn violation(mut self, field: impl Into<String>, description: impl Into<String>) -> Self {
         self.0.violations.push(FieldViolation::new(field, description));
         self
@@ -160,6 +166,7 @@ impl Error {
 
     /// Adds parameters that are wrong.
     #[must_use]
+    #[cold]
     pub fn violations_from(mut self, violations: impl IntoIterator<Item = FieldViolation>) -> Self {
         self.0.violations.extend(violations);
         self
@@ -167,6 +174,7 @@ impl Error {
 
     /// Adds the cause, for our logs only.
     #[must_use]
+    #[cold]
     pub fn caused_by(mut self, source: impl Into<BoxError>) -> Self {
         self.0.source = Some(source.into());
         self
@@ -198,6 +206,7 @@ impl Error {
 }
 
 impl From<ErrorKind> for Error {
+    #[cold]
     fn from(kind: ErrorKind) -> Self {
         Self::new(kind, kind.default_message())
     }

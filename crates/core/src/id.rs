@@ -5,10 +5,7 @@ use std::{
     cell::Cell,
     fmt,
     hash::{BuildHasher, Hash, Hasher, RandomState},
-    sync::{
-        Arc, LazyLock,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
 };
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -30,26 +27,23 @@ impl Text {
 
     /// A UUIDv7 that is greater than all that this thread made before.
     ///
-    /// Its random bits are a keyed hash of the rest of it and of the thread, with a key that the system drew for this
-    /// process: who does not have the key cannot foretell them, and nobody has to ask the system, or to wait for another
-    /// thread, for each id.
+    /// Its random bits are a keyed hash of the rest of it, with a key that the system drew for this thread: who does not have the
+    /// key cannot foretell them, and nobody has to ask the system, or to wait for another thread, for each id.
     fn fresh() -> Self {
-        static THREADS: AtomicU64 = AtomicU64::new(0);
         thread_local! {
-            static THREAD: u64 = THREADS.fetch_add(1, Ordering::Relaxed);
+            static KEY: RandomState = RandomState::new();
             static NEWEST: Cell<u64> = const { Cell::new(0) };
         }
-        static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
         let (seconds, nanos) = uuid::Timestamp::now(NoContext).to_unix();
         let now = (seconds * 1_000 + u64::from(nanos) / 1_000_000) << 12;
         // Milliseconds, and twelve bits that count within them; a full count borrows from the next millisecond.
         let stamp = now.max(NEWEST.get() + 1);
         NEWEST.set(stamp);
-        let random = u128::from(KEY.hash_one((stamp, THREAD.with(|number| *number)))) >> 2;
+        let random = u128::from(KEY.with(|key| key.hash_one(stamp))) >> 2;
         let (millis, count) = (u128::from(stamp >> 12), u128::from(stamp & 0xfff));
         let number = (millis << 80) | (0x7 << 76) | (count << 64) | (0b10 << 62) | random;
-        // All of it is ASCII, so nothing is lost.
-        Self::new(&*String::from_utf8_lossy(&crate::uuid::text(number.to_be_bytes())))
+        // All of it is ASCII, so it is always a text.
+        Self::new(std::str::from_utf8(&crate::uuid::text(number.to_be_bytes())).unwrap_or_default())
     }
 }
 

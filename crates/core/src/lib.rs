@@ -47,7 +47,7 @@ mod write;
 
 pub use artifact::Artifact;
 pub use bytes::Bytes;
-pub use caller::{Caller, Carried, Presented, ScopeTokens, TraceContext};
+pub use caller::{Caller, Carried, Circumstances, Presented, ScopeTokens, TraceContext};
 pub use card::{Capabilities, Card, Extension, Interface, Provider, Signature, Skill};
 pub use error::{BoxError, Error, ErrorKind, FieldViolation, Result};
 pub use event::{ArtifactUpdate, Event, Seq, SharedEvent, StatusUpdate};

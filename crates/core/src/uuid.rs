@@ -34,8 +34,8 @@ pub fn bytes(text: &[u8; LENGTH]) -> Option<[u8; 16]> {
     Some(bytes)
 }
 
-/// The same byte eight times: with it, digits are made and read, and texts searched, eight bytes at a time.
-pub(crate) const fn each(byte: u8) -> u64 {
+/// The same byte eight times: with it, digits are made and read eight bytes at a time.
+const fn each(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
 

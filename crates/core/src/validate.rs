@@ -52,67 +52,59 @@ pub trait Validate {
     /// # Errors
     /// As there.
     fn validate_within(&self, limits: &Limits) -> Result<()> {
-        let mut check = Check::new(*limits);
+        // Most are right, and for those no path need be written.
+        let mut check = Check { limits: *limits, path: None, violations: 0, named: Vec::new() };
         self.check(&mut check);
-        check.finish()
+        if check.violations == 0 {
+            return Ok(());
+        }
+        let mut check = Check { path: Some(String::new()), ..check };
+        self.check(&mut check);
+        Err(Error::from(ErrorKind::InvalidParams).violations_from(check.named))
     }
 }
 
-/// Collects violations, each under the path at which it was found.
+/// Finds violations: how many there are, and in a second run each with the path at which it was found.
 #[derive(Debug)]
 pub struct Check {
     limits: Limits,
-    path: String,
-    violations: Vec<FieldViolation>,
+    /// Nothing in the first run.
+    path: Option<String>,
+    violations: usize,
+    named: Vec<FieldViolation>,
 }
 
 impl Check {
-    /// A check that has found nothing yet.
-    #[must_use]
-    pub fn new(limits: Limits) -> Self {
-        Self { limits, path: String::new(), violations: Vec::new() }
-    }
-
-    /// The verdict.
-    ///
-    /// # Errors
-    /// [`ErrorKind::InvalidParams`] when anything was found.
-    pub fn finish(self) -> Result<()> {
-        if self.violations.is_empty() {
-            return Ok(());
-        }
-        Err(Error::from(ErrorKind::InvalidParams).violations_from(self.violations))
-    }
-
     /// Notes that `field`, below the current path, is wrong.
+    #[cold]
     pub fn wrong(&mut self, field: &str, description: impl Into<String>) {
-        let path = if self.path.is_empty() { field.to_owned() } else { format!("{}.{field}", self.path) };
-        self.violations.push(FieldViolation::new(path, description));
+        self.violations += 1;
+        if let Some(path) = &self.path {
+            let path = if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") };
+            self.named.push(FieldViolation::new(path, description));
+        }
     }
 
     /// Checks something below the current path.
     pub fn within(&mut self, field: &str, inner: impl FnOnce(&mut Self)) {
-        let length = self.path.len();
-        if !self.path.is_empty() {
-            self.path.push('.');
+        let Some(path) = &mut self.path else { return inner(self) };
+        let length = path.len();
+        if !path.is_empty() {
+            path.push('.');
         }
-        self.path.push_str(field);
+        path.push_str(field);
         inner(self);
-        self.path.truncate(length);
+        if let Some(path) = &mut self.path {
+            path.truncate(length);
+        }
     }
 
     fn each<T>(&mut self, field: &str, items: &[T], inner: impl Fn(&mut Self, &T)) {
         for (at, item) in items.iter().enumerate() {
-            self.within(field, |check| {
-                // Written in place, for most messages are right and their paths are never read.
-                check.path.push('[');
-                match at.try_into().ok().and_then(|at| char::from_digit(at, 10)) {
-                    Some(digit) => check.path.push(digit),
-                    None => check.path.push_str(&at.to_string()),
-                }
-                check.path.push(']');
-                inner(check, item);
-            });
+            match self.path {
+                Some(_) => self.within(&format!("{field}[{at}]"), |check| inner(check, item)),
+                None => inner(self, item),
+            }
         }
     }
 

@@ -1,5 +1,5 @@
 //! Writes JSON: byte for byte what `serde_json` writes, with less work. Most of an answer is texts that need no escapes, and
-//! here those are looked through eight bytes at a time.
+//! here those are looked through sixteen bytes at a time.
 
 use serde::{
     Serialize, Serializer,
@@ -9,8 +9,6 @@ use serde::{
     },
 };
 use serde_json::{Error, Result};
-
-use crate::uuid::each;
 
 /// Writes a value as compact JSON behind what is there already.
 ///
@@ -40,33 +38,46 @@ fn quote(text: &str, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
     out.reserve(bytes.len() + 2);
     out.push(b'"');
-    let (mut done, mut at) = (0, 0);
-    while let Some(byte) = bytes.get(at) {
-        if let Some(eight) = bytes[at..].first_chunk()
-            && is_plain(*eight)
-        {
-            at += 8;
-            continue;
-        }
-        if *byte < b' ' || *byte == b'"' || *byte == b'\\' {
-            out.extend_from_slice(&bytes[done..at]);
-            escape(*byte, out);
-            done = at + 1;
-        }
-        at += 1;
+    if is_plain(bytes) {
+        out.extend_from_slice(bytes);
+    } else {
+        quote_special(bytes, out);
     }
-    out.extend_from_slice(&bytes[done..]);
     out.push(b'"');
 }
 
-/// Whether none of these bytes has to be escaped.
-fn is_plain(bytes: [u8; 8]) -> bool {
-    /// The highest bit of the lowest byte that is less than `limit`, and perhaps of others above it.
-    const fn below(bytes: u64, limit: u8) -> u64 {
-        bytes.wrapping_sub(each(limit)) & !bytes & each(0x80)
+#[inline(never)]
+fn quote_special(bytes: &[u8], out: &mut Vec<u8>) {
+    for part in bytes.chunks(16) {
+        if is_plain(part) {
+            out.extend_from_slice(part);
+            continue;
+        }
+        for byte in part {
+            if is_special(*byte) { escape(*byte, out) } else { out.push(*byte) }
+        }
     }
-    let bytes = u64::from_le_bytes(bytes);
-    (below(bytes, b' ') | below(bytes ^ each(b'"'), 1) | below(bytes ^ each(b'\\'), 1)) == 0
+}
+
+/// Whether a byte has to be escaped.
+const fn is_special(byte: u8) -> bool {
+    byte < b' ' || byte == b'"' || byte == b'\\'
+}
+
+/// Whether no byte has to be escaped. The last sixteen are looked at together, whatever was seen of them before.
+fn is_plain(bytes: &[u8]) -> bool {
+    /// Without a branch, so that the compiler takes all of them in one go.
+    fn all<const N: usize>(bytes: &[u8; N]) -> bool {
+        !bytes.iter().fold(false, |special, byte| special | is_special(*byte))
+    }
+    if let Some(last) = bytes.last_chunk::<16>() {
+        return bytes.as_chunks::<16>().0.iter().all(all) && all(last);
+    }
+    match (bytes.first_chunk::<8>(), bytes.last_chunk::<8>(), bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        (Some(first), Some(last), ..) => all(first) && all(last),
+        (_, _, Some([a, b, c, d]), Some([e, f, g, h])) => all(&[*a, *b, *c, *d, *e, *f, *g, *h]),
+        _ => !bytes.iter().any(|byte| is_special(*byte)),
+    }
 }
 
 #[cold]
@@ -265,10 +276,25 @@ impl Items<'_> {
         if self.verbatim {
             return self.text_of(value);
         }
-        self.next();
-        quote(name, self.out);
-        self.out.push(b':');
+        self.name(name);
         value.serialize(Writer(self.out))
+    }
+
+    /// Writes the name of a member. Names are short, so all that stands around one is written with it.
+    fn name(&mut self, name: &str) {
+        const ROOM: usize = 32;
+        let (bytes, length) = (name.as_bytes(), name.len());
+        if length > ROOM - 4 || !is_plain(bytes) {
+            self.next();
+            quote(name, self.out);
+            return self.out.push(b':');
+        }
+        let mut text = [b'"'; ROOM];
+        text[0] = b',';
+        text[2..length + 2].copy_from_slice(bytes);
+        text[length + 3] = b':';
+        let from = usize::from(std::mem::take(&mut self.first));
+        self.out.extend_from_slice(&text[from..length + 4]);
     }
 
     /// Writes a text that is JSON already.
@@ -392,6 +418,10 @@ mod tests {
         nothing: Nothing,
         #[serde(rename = "a \"name\"\n")]
         name: (),
+        #[serde(rename = "aNameOfTwentyEightCharacters")]
+        twenty_eight: (),
+        #[serde(rename = "aNameOfTwentyNineCharacters!!")]
+        twenty_nine: (),
         numbers: BTreeMap<i32, [f64; 3]>,
         truths: BTreeMap<bool, char>,
         large: (u128, i128, u64, i64),
@@ -414,6 +444,8 @@ mod tests {
             pair: Pair(-128, 65_535),
             nothing: Nothing,
             name: (),
+            twenty_eight: (),
+            twenty_nine: (),
             numbers: BTreeMap::from([(-1, [0.5, f64::NAN, 1e300]), (20, [0.0, -0.0, 3.0])]),
             truths: BTreeMap::from([(true, 'é'), (false, '\u{1}')]),
             large: (u128::MAX, i128::MIN, u64::MAX, i64::MIN),

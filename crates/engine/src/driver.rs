@@ -54,7 +54,7 @@ pub(crate) enum Command {
 
 /// A message with everything around it, and whoever waits for the answer.
 pub(crate) struct Ask {
-    pub(crate) send: SendMessage,
+    pub(crate) send: Box<SendMessage>,
     pub(crate) caller: Caller,
     pub(crate) key: Option<Box<Keyed>>,
     pub(crate) wait: Wait,
@@ -138,7 +138,7 @@ struct Driver {
 
 /// A new task before its first event: it comes to be when the agent says something, or takes its time.
 struct Unborn {
-    send: SendMessage,
+    send: Box<SendMessage>,
     key: Option<Box<Keyed>>,
     wait: Wait,
     answer: oneshot::Sender<Result<Answer>>,
@@ -274,9 +274,11 @@ impl Driver {
                 }
                 continue;
             }
-            match std::future::poll_fn(|cx| self.poll(cx, stopping.as_mut())).await {
+            let happened = std::future::poll_fn(|cx| self.poll(cx, stopping.as_mut())).await;
+            self.journal.turn_over();
+            match happened {
                 Happened::Committed(committed) => {
-                    finished.append(&mut self.committed(committed));
+                    self.committed(committed, &mut finished);
                     self.listen();
                     // An agent that never waits is stopped too.
                     if self.run.is_some() && self.journal.engine.stopping.is_cancelled() {
@@ -380,7 +382,9 @@ impl Driver {
         self.run = None;
         self.journal.clear();
         if let Some(committed) = std::future::poll_fn(|cx| self.journal.poll_commit(cx)).await {
-            for Waiting { seq, answer, .. } in self.committed(committed) {
+            let mut finished = Vec::new();
+            self.committed(committed, &mut finished);
+            for Waiting { seq, answer, .. } in finished {
                 drop(answer.send(Ok(Answer::Task(seq))));
             }
         }
@@ -438,8 +442,8 @@ impl Driver {
     fn be_born(&mut self) {
         let Some(unborn) = self.unborn.take() else { return };
         let Unborn { mut send, key, wait, answer, aware, .. } = *unborn;
+        let now = self.journal.now();
         let (id, context) = (&self.journal.live.id, &self.journal.context);
-        let now = self.journal.engine.now();
         let mut task = Task::new(id.clone(), context.clone(), TaskStatus::new(TaskState::Submitted).at(now));
         task.record = Record::new(send.origin).times(now, now);
         task.record.aware = aware;
@@ -466,6 +470,7 @@ impl Driver {
 
     fn take_message(&mut self, ask: Ask) {
         let Ask { mut send, caller, key, wait, answer } = ask;
+        let now = self.journal.now();
         let (id, context, state) = (&self.journal.live.id, &self.journal.context, self.journal.state());
         if self.elsewhere {
             // It would end the turn that runs there, or hand over what is on its way already.
@@ -480,7 +485,6 @@ impl Driver {
             return;
         }
         let message = turn::addressed(std::mem::take(&mut send.message), id, context);
-        let now = self.journal.engine.now();
         // A running task keeps its state; a waiting one goes on.
         let state = if self.run.is_some() && !state.is_interrupted() { state } else { TaskState::Working };
         let update = StatusUpdate::new(id.clone(), context.clone(), TaskStatus::new(state).at(now));
@@ -651,7 +655,7 @@ impl Driver {
     fn said(&mut self) {
         self.be_born();
         let mut heard = std::mem::take(&mut self.heard);
-        let now = self.journal.engine.now();
+        let now = self.journal.now();
         for emitted in heard.drain(..) {
             if let Err(error) = emitted.put(&mut self.journal, now) {
                 tracing::warn!(%error, "the agent said something that the protocol forbids");
@@ -742,29 +746,28 @@ impl Driver {
 
     /// Answers whoever waited for a commit, but for those who wait for the end of a finished task: they are
     /// told when the driver is gone.
-    fn committed(&mut self, committed: Result<Committed>) -> Vec<Waiting> {
+    fn committed(&mut self, committed: Result<Committed>, finished: &mut Vec<Waiting>) {
         let Committed { state, seq } = match committed {
             Ok(committed) => committed,
             Err(error) => {
                 tracing::error!(%error, "the task cannot be committed");
-                self.give_up(error);
-                return Vec::new();
+                return self.give_up(error);
             }
         };
         let ready =
             |waiting: &mut Waiting| waiting.seq <= seq && (waiting.wait != Wait::Done || state.is_terminal() || state.is_interrupted());
-        let mut finished = Vec::new();
-        for waiting in self.waiting.extract_if(.., ready) {
-            if state.is_terminal() {
-                finished.push(waiting);
-            } else {
-                // A caller that went away changes nothing about the task.
-                drop(waiting.answer.send(Ok(Answer::Task(waiting.seq))));
-            }
-        }
         if state.is_terminal() {
+            match finished.is_empty() && self.waiting.iter_mut().all(ready) {
+                true => std::mem::swap(finished, &mut self.waiting),
+                false => finished.extend(self.waiting.extract_if(.., ready)),
+            }
             for answer in self.canceling.drain(..) {
                 drop(answer.send(Ok(())));
+            }
+        } else {
+            for waiting in self.waiting.extract_if(.., ready) {
+                // A caller that went away changes nothing about the task.
+                drop(waiting.answer.send(Ok(Answer::Task(waiting.seq))));
             }
         }
         if state.is_interrupted() {
@@ -772,7 +775,6 @@ impl Driver {
             self.waiting.shrink_to_fit();
             self.heard = Vec::new();
         }
-        finished
     }
 
     /// Stops without another word about the task: somebody else has it, or the store is gone.

@@ -127,6 +127,8 @@ pub(crate) struct Setup {
 pub(crate) struct Inner {
     setup: ArcSwap<Setup>,
     pub(crate) name: Arc<str>,
+    /// The scope of callers without a name and a tenant.
+    nobody: Scope,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     /// This process, in leases.
@@ -418,6 +420,7 @@ impl Builder {
                 agent: self.agent,
                 options: self.options,
             }),
+            nobody: Scope::new(&self.name, ""),
             name: self.name.into(),
             store: self.store,
             clock: self.clock,
@@ -483,7 +486,10 @@ impl Inner {
 
     /// Whose data a caller works with.
     pub(crate) fn scope(&self, caller: &Caller) -> Scope {
-        Scope::of(&caller.tenant, &self.name, caller.subject.as_deref().unwrap_or_default())
+        match (caller.tenant.as_str(), &caller.subject) {
+            ("", None) => self.nobody.clone(),
+            (tenant, subject) => Scope::of(tenant, &self.name, subject.as_deref().unwrap_or_default()),
+        }
     }
 
     /// The caller of a task that is taken up again.

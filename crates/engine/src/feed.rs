@@ -50,12 +50,17 @@ fn snapshot_then_rest(live: &Arc<Live>, history: Option<i32>, ends: fn(TaskState
     Box::pin(stream(Cursor { reader, after, history, ready, closed }))
 }
 
-/// The task with at most this many messages of its history (V10-HIST-003, V10-HIST-004).
+/// The task with at most this many messages of its history.
 pub(crate) fn trimmed(mut task: Task, history: Option<i32>) -> Task {
+    trim(&mut task, history);
+    task
+}
+
+/// Leaves at most this many messages of a task's history (V10-HIST-003, V10-HIST-004).
+pub(crate) fn trim(task: &mut Task, history: Option<i32>) {
     if let Some(length) = history {
         task.trim_history(usize::try_from(length).unwrap_or(0));
     }
-    task
 }
 
 /// An event as a reader with such a wish sees it; the log and other readers have all of it.

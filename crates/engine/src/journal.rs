@@ -49,6 +49,8 @@ pub(crate) struct Journal {
     pub(crate) passed: Passed,
     /// The time of the newest status, pending ones included.
     updated: Timestamp,
+    /// When that happened which the driver is busy with, once somebody has asked.
+    now: Option<Timestamp>,
     /// The place of the newest event, pending ones included.
     seq: Seq,
     /// The place of the newest event that is committed.
@@ -103,6 +105,7 @@ impl Journal {
             artifacts,
             passed,
             updated,
+            now: None,
             seq,
             committed: seq,
             snapshot_seq: seq,
@@ -122,6 +125,16 @@ impl Journal {
     /// The place of the newest event, pending ones included.
     pub(crate) fn seq(&self) -> Seq {
         self.seq
+    }
+
+    /// When that happened which the driver is busy with: all that comes of it happened at once.
+    pub(crate) fn now(&mut self) -> Timestamp {
+        *self.now.get_or_insert_with(|| self.engine.now())
+    }
+
+    /// Says that the driver turns to something new.
+    pub(crate) fn turn_over(&mut self) {
+        self.now = None;
     }
 
     /// Whether the next commit has no room for another key.
@@ -157,7 +170,7 @@ impl Journal {
     }
 
     pub(crate) fn put_status(&mut self, state: TaskState, message: Option<Message>) {
-        let mut status = TaskStatus::new(state).at(self.engine.now());
+        let mut status = TaskStatus::new(state).at(self.now());
         status.message = message.map(|message| turn::addressed(message, &self.live.id, &self.context));
         self.put(Entry::new(StatusUpdate::new(self.live.id.clone(), self.context.clone(), status)));
     }
@@ -211,6 +224,10 @@ impl Journal {
         if !self.is_ready() {
             return;
         }
+        let lease = attempt.map(|attempt| {
+            let until = clock::after(self.now(), self.engine.setup().options.lease);
+            Lease::new(self.engine.holder.clone(), until, attempt)
+        });
         let entries = std::mem::take(&mut self.pending);
         let expected = self.committed;
         let mut head = Head::new(self.live.id.clone(), self.context.clone(), self.state, self.updated, self.seq);
@@ -218,10 +235,7 @@ impl Journal {
         let payload = log::write_entries(&entries, &self.live.id, &self.context);
         let texts = if self.live.is_read() { log::texts(&entries) } else { Vec::new() };
         let mut commit = Commit::new(head, expected, Row::new(expected.next(), self.seq, payload));
-        commit.lease = attempt.map(|attempt| {
-            let until = clock::after(self.engine.now(), self.engine.setup().options.lease);
-            Lease::new(self.engine.holder.clone(), until, attempt)
-        });
+        commit.lease = lease;
         commit.snapshot = self.snapshot(&entries);
         commit.configs = std::mem::take(&mut self.new_configs);
         let (key, held) = self.key.take().map(|key| (key.record, key.held)).unzip();

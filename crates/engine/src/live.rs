@@ -12,13 +12,13 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll, Waker},
 };
 
-use chancery_core::{Bytes, Result, Seq, SharedEvent, Task, TaskId};
+use chancery_core::{Bytes, Event, Result, Seq, SharedEvent, Task, TaskId};
 use tokio::sync::Notify;
 
 use crate::{
@@ -54,7 +54,8 @@ pub(crate) struct Live {
 
 /// What everybody may know.
 struct Committed {
-    task: Task,
+    /// Nothing before the first event.
+    task: Option<Box<Task>>,
     /// The place of the newest event.
     seq: Seq,
     ring: VecDeque<(Seq, SharedEvent)>,
@@ -74,19 +75,41 @@ struct Slot {
     wanted: bool,
 }
 
+/// A task before its first event.
+static UNBORN: LazyLock<Task> = LazyLock::new(Task::default);
+
+impl Committed {
+    fn task(&self) -> &Task {
+        self.task.as_deref().unwrap_or_else(|| &UNBORN)
+    }
+
+    /// Applies an entry that nobody else needs. The first one is the task itself, and need not be moved.
+    fn absorb(&mut self, entry: Entry) -> Result<()> {
+        if self.task.is_none()
+            && entry.remarks.is_none()
+            && state::next(UNBORN.status.state, &entry.event).is_some()
+            && let Event::Task(created) = entry.event
+        {
+            self.task = Some(created);
+            return Ok(());
+        }
+        state::absorb(self.task.get_or_insert_default(), entry)
+    }
+}
+
 impl Live {
     /// A task that is not stored yet.
     pub(crate) fn new(engine: &Arc<Inner>, scope: Scope, id: TaskId) -> Arc<Self> {
-        Self::with(engine, scope, id, Task::default(), Seq::START)
+        Self::with(engine, scope, id, None, Seq::START)
     }
 
     /// A stored task.
     pub(crate) fn load(engine: &Arc<Inner>, scope: Scope, stored: &Stored) -> store::Result<Arc<Self>> {
         let task = log::fold(stored)?;
-        Ok(Self::with(engine, scope, stored.head.id.clone(), task, stored.head.seq))
+        Ok(Self::with(engine, scope, stored.head.id.clone(), Some(Box::new(task)), stored.head.seq))
     }
 
-    fn with(engine: &Arc<Inner>, scope: Scope, id: TaskId, task: Task, seq: Seq) -> Arc<Self> {
+    fn with(engine: &Arc<Inner>, scope: Scope, id: TaskId, task: Option<Box<Task>>, seq: Seq) -> Arc<Self> {
         Arc::new(Self {
             scope,
             id,
@@ -116,7 +139,7 @@ impl Live {
             // What is not ASCII may hold characters that end a line for some readers.
             let text = texts.next().filter(|text| text.is_ascii());
             if heard {
-                state::apply(&mut committed.task, &entry)?;
+                committed.absorb(entry.clone())?;
                 let event = match text {
                     // A copy: a piece of the row would hold all of it for a reader that is slow.
                     Some(text) => SharedEvent::with_json(entry.event, Bytes::copy_from_slice(&text)),
@@ -124,7 +147,7 @@ impl Live {
                 };
                 committed.ring.push_back((seq, event));
             } else {
-                state::absorb(&mut committed.task, entry)?;
+                committed.absorb(entry)?;
             }
             committed.seq = seq;
         }
@@ -270,20 +293,20 @@ impl Live {
 
     /// Looks at the committed task.
     pub(crate) fn read<T>(&self, look: impl FnOnce(&Task) -> T) -> T {
-        look(&self.lock().task)
+        look(self.lock().task())
     }
 
     /// The committed task and its place, at one moment.
     pub(crate) fn snapshot(&self) -> (Seq, Task) {
         let committed = self.lock();
-        (committed.seq, committed.task.clone())
+        (committed.seq, committed.task().clone())
     }
 
     /// The committed task, which is not copied when nobody else has it.
-    pub(crate) fn into_task(mut self: Arc<Self>) -> Task {
+    pub(crate) fn into_task(mut self: Arc<Self>) -> Box<Task> {
         match Arc::get_mut(&mut self) {
-            Some(own) => std::mem::take(&mut own.committed.get_mut().unwrap_or_else(PoisonError::into_inner).task),
-            None => self.snapshot().1,
+            Some(own) => own.committed.get_mut().unwrap_or_else(PoisonError::into_inner).task.take().unwrap_or_default(),
+            None => Box::new(self.snapshot().1),
         }
     }
 
@@ -369,7 +392,7 @@ impl Reader {
                 if committed.seq > after {
                     return Woken::News;
                 }
-                if committed.task.status.state.is_terminal() {
+                if committed.task().status.state.is_terminal() {
                     return Woken::Over;
                 }
             }

@@ -6,7 +6,8 @@ use std::{
 };
 
 use chancery_core::TaskId;
-use foldhash::{HashMap, fast::RandomState};
+use foldhash::fast::RandomState;
+use hashbrown::{HashTable, hash_table::Entry};
 
 use crate::live::Live;
 
@@ -23,54 +24,69 @@ pub(crate) struct Lives {
 /// A part with a line of the processor's cache for itself.
 #[derive(Default)]
 #[repr(align(128))]
-struct Part(Mutex<HashMap<TaskId, Weak<Live>>>);
+struct Part(Mutex<HashTable<Known>>);
+
+struct Known {
+    /// The hash of the id, which is made once for each look.
+    hash: u64,
+    id: TaskId,
+    live: Weak<Live>,
+}
 
 impl Lives {
     pub(crate) fn get(&self, id: &TaskId) -> Option<Arc<Live>> {
-        self.part(id).get(id).and_then(Weak::upgrade)
+        let (hash, part) = self.part(id);
+        part.find(hash, |known| known.id == *id).and_then(|known| known.live.upgrade())
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Live>> {
-        self.parts.iter().flat_map(|part| part.lock().values().filter_map(Weak::upgrade).collect::<Vec<_>>()).collect()
+        self.parts.iter().flat_map(|part| part.lock().iter().filter_map(|known| known.live.upgrade()).collect::<Vec<_>>()).collect()
     }
 
     /// Makes a task one of these, and says which one it is: there may have been one of that id already.
     pub(crate) fn keep(&self, live: Arc<Live>) -> Arc<Live> {
-        let mut part = self.part(&live.id);
-        if let Some(existing) = part.get(&live.id).and_then(Weak::upgrade) {
-            drop(part);
-            return existing;
+        let (hash, mut part) = self.part(&live.id);
+        let kept = Arc::downgrade(&live);
+        match part.entry(hash, |known| known.id == live.id, |known| known.hash) {
+            Entry::Occupied(mut known) => {
+                if let Some(existing) = known.get().live.upgrade() {
+                    drop(part);
+                    return existing;
+                }
+                known.get_mut().live = kept;
+            }
+            Entry::Vacant(place) => drop(place.insert(Known { hash, id: live.id.clone(), live: kept })),
         }
-        part.insert(live.id.clone(), Arc::downgrade(&live));
         live.kept.store(true, Ordering::Relaxed);
         live
     }
 
     /// Takes a task out that nobody holds any more.
     pub(crate) fn forget(&self, id: &TaskId) {
-        let mut part = self.part(id);
-        if part.get(id).is_some_and(|live| live.strong_count() == 0) {
-            part.remove(id);
+        let (hash, mut part) = self.part(id);
+        if let Ok(known) = part.find_entry(hash, |known| known.id == *id && known.live.strong_count() == 0) {
+            known.remove();
         }
     }
 
     /// Takes a task out, so that the next look comes from the store.
     pub(crate) fn remove(&self, live: &Arc<Live>) {
-        let mut part = self.part(&live.id);
-        if part.get(&live.id).is_some_and(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(live))) {
-            part.remove(&live.id);
+        let (hash, mut part) = self.part(&live.id);
+        if let Ok(known) = part.find_entry(hash, |known| std::ptr::eq(known.live.as_ptr(), Arc::as_ptr(live))) {
+            known.remove();
             live.kept.store(false, Ordering::Relaxed);
         }
     }
 
-    fn part(&self, id: &TaskId) -> MutexGuard<'_, HashMap<TaskId, Weak<Live>>> {
+    fn part(&self, id: &TaskId) -> (u64, MutexGuard<'_, HashTable<Known>>) {
         let hash = self.hasher.hash_one(id.as_str());
-        self.parts[usize::try_from(hash % PARTS as u64).unwrap_or_default()].lock()
+        // By other bits than those by which a table finds its places.
+        (hash, self.parts[usize::try_from((hash >> 32) % PARTS as u64).unwrap_or_default()].lock())
     }
 }
 
 impl Part {
-    fn lock(&self) -> MutexGuard<'_, HashMap<TaskId, Weak<Live>>> {
+    fn lock(&self) -> MutexGuard<'_, HashTable<Known>> {
         // The map holds no invariant that a panic could break.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

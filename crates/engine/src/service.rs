@@ -43,20 +43,25 @@ impl Operations for Engine {
         let handoff = request.message.task_id.is_none() && receive::is_handoff(&request.message);
         let aware = view::is_aware(caller);
         let Some(name) = given_name(&request) else {
-            return match self.send(caller, request, wait).await? {
+            return match self.send(caller, Box::new(request), wait).await? {
                 Sent::Message(message) => Ok(SendReply::Message(message)),
-                Sent::Task { live, .. } if handoff => self.handed_over(live, history).await,
-                Sent::Task { live, .. } => Ok(SendReply::from(trimmed(view::task(live.into_task(), aware), history))),
+                Sent::Task { live, .. } if handoff => Box::pin(self.handed_over(live, history)).await,
+                Sent::Task { live, .. } => {
+                    let mut task = live.into_task();
+                    view::show(&mut task, aware);
+                    feed::trim(&mut task, history);
+                    Ok(SendReply::Task(task))
+                }
             };
         };
-        match self.send(caller, request, wait).await.map_err(|error| names::error(error, &name))? {
+        match Box::pin(self.send(caller, Box::new(request), wait)).await.map_err(|error| names::error(error, &name))? {
             Sent::Message(mut message) => {
                 message.task_id = Some(name);
                 Ok(SendReply::Message(message))
             }
             Sent::Task { live, .. } => {
-                let task = view::task(live.into_task(), aware);
-                self.presented(&self.inner.scope(caller), task, &name, history).await.map(SendReply::from)
+                let task = view::task(*live.into_task(), aware);
+                Box::pin(self.presented(&self.inner.scope(caller), task, &name, history)).await.map(SendReply::from)
             }
         }
     }
@@ -65,7 +70,8 @@ impl Operations for Engine {
         self.demand(self.inner.setup().card.capabilities.streaming, ErrorKind::UnsupportedOperation, "This agent does not stream")?;
         let history = request.configuration.history_length;
         let name = given_name(&request);
-        let sent = self.send_streaming(caller, request).await;
+        // A stream begins when the task exists; whether it comes to exist, the agent decides.
+        let sent = self.send(caller, Box::new(request), Wait::Begun).await;
         let events = match sent.map_err(|error| name.iter().fold(error, names::error))? {
             Sent::Message(message) => once(Event::Message(message)),
             Sent::Task { live, seq, .. } => {
@@ -289,7 +295,7 @@ impl Engine {
             None => None,
         };
         // Whoever hands tasks over knows of handoffs.
-        let mut task = trimmed(view::task(live.into_task(), true), history);
+        let mut task = trimmed(view::task(*live.into_task(), true), history);
         grant.iter().for_each(|grant| grant.put(&mut task.metadata));
         Ok(SendReply::from(task))
     }
@@ -367,24 +373,21 @@ impl Engine {
         Ok(text)
     }
 
-    async fn send_streaming(&self, caller: &Caller, request: SendMessage) -> Result<Sent> {
-        // A stream begins when the task exists; whether it comes to exist, the agent decides.
-        self.send(caller, request, Wait::Begun).await
-    }
-
-    async fn send(&self, caller: &Caller, request: SendMessage, wait: Wait) -> Result<Sent> {
+    async fn send(&self, caller: &Caller, request: Box<SendMessage>, wait: Wait) -> Result<Sent> {
         if request.message.metadata.is_empty() || request.message.task_id.is_some() {
             return self.send_plain(caller, request, wait).await;
         }
         let user = access::spoken_for(self.inner.setup().options.passing.as_deref(), caller, &request.message);
         let sent = self.send_plain(caller, request, wait).await?;
         if let (Some(user), Sent::Task { live, .. }) = (user, &sent) {
-            access::admit(&self.inner, &user, live).await?;
+            Box::pin(access::admit(&self.inner, &user, live)).await?;
         }
         Ok(sent)
     }
 
-    async fn send_plain(&self, caller: &Caller, mut request: SendMessage, wait: Wait) -> Result<Sent> {
+    // The first message of a task waits for its turn only. What else is waited for here is in a box, so that this one is short to
+    // move and to keep.
+    async fn send_plain(&self, caller: &Caller, mut request: Box<SendMessage>, wait: Wait) -> Result<Sent> {
         self.demand_extensions(caller)?;
         request.validate()?;
         self.demand_media_types(&request.message)?;
@@ -395,7 +398,7 @@ impl Engine {
         }
         let own = self.inner.scope(caller);
         let scope = match &request.message.task_id {
-            Some(id) => receive::scope(&self.inner, caller, id).await?,
+            Some(id) => Box::pin(receive::scope(&self.inner, caller, id)).await?,
             None => own.clone(),
         };
         if let Some(id) = &request.message.task_id
@@ -403,7 +406,7 @@ impl Engine {
         {
             // What is opened is a task that is there, and no other, whatever names the caller gives to tasks.
             request.create_missing = false;
-            if request.configuration.push_config.is_some() && access::scope(&self.inner, caller, id).await? != scope {
+            if request.configuration.push_config.is_some() && Box::pin(access::scope(&self.inner, caller, id)).await? != scope {
                 return Err(Error::new(ErrorKind::PermissionDenied, "A grant for a task does not allow webhooks of it"));
             }
         }
@@ -415,11 +418,11 @@ impl Engine {
         let name = handoff.as_ref().or(caller.idempotency_key.as_ref());
         let key = match name {
             Some(key) => {
-                let held = self.inner.keys.hold(&scope, key).await;
-                match self.replay(&scope, key, handoff.is_some(), &request).await? {
+                let held = Box::pin(self.inner.keys.hold(&scope, key)).await;
+                match Box::pin(self.replay(&scope, key, handoff.is_some(), &request)).await? {
                     Replay::Answer(sent) => {
                         drop(held);
-                        return Ok(awaited(sent, wait).await);
+                        return Ok(Box::pin(awaited(sent, wait)).await);
                     }
                     Replay::Fresh(record) => Some(Box::new(Keyed { record, held })),
                 }
@@ -430,11 +433,11 @@ impl Engine {
         let mut reserved = None;
         let existing = match &request.message.task_id {
             Some(_) if request.create_missing => {
-                let (existing, new) = self.place(&scope, &mut request).await?;
+                let (existing, new) = Box::pin(self.place(&scope, &mut request)).await?;
                 reserved = new;
                 existing
             }
-            Some(id) => Some(self.inner.find(&scope, id).await?),
+            Some(id) => Some(Box::pin(self.inner.find(&scope, id)).await?),
             None => None,
         };
         let (answer, answered) = oneshot::channel();
@@ -447,8 +450,8 @@ impl Engine {
                 self.same_context(&live, request.create_missing, &mut request.message)?;
                 if let Some(config) = request.configuration.push_config.take() {
                     // Found by its name at the moment it is made, it may not be stored yet.
-                    stored(&live).await;
-                    self.put_config(&scope, push::filled(*config, &live.id)).await?;
+                    Box::pin(stored(&live)).await;
+                    Box::pin(self.put_config(&scope, push::filled(*config, &live.id))).await?;
                 }
                 let reader = (wait == Wait::Begun).then(|| live.reader());
                 let ask = Ask { send: request, caller: caller.clone(), key, wait, answer };
@@ -480,7 +483,10 @@ impl Engine {
         match answer {
             Ok(Answer::Message(message)) => Ok(Sent::Message(message)),
             Ok(Answer::Task(seq)) => Ok(Sent::Task { live, seq, _reader: reader }),
-            Err(error) => Ok(awaited(self.lost_race(&scope, name, digest, error).await?, wait).await),
+            Err(error) => {
+                let sent = Box::pin(self.lost_race(&scope, name, digest, error)).await?;
+                Ok(Box::pin(awaited(sent, wait)).await)
+            }
         }
     }
 

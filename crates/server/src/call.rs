@@ -6,7 +6,7 @@ use chancery_core::{
     Subscribe, TraceContext, Version, extension,
 };
 use chancery_engine::clock::{Clock as _, SystemClock};
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::auth::Denial;
 
@@ -27,19 +27,42 @@ const KEY_BYTES: usize = 256;
 /// for, those are active that the agent knows.
 pub(crate) fn caller(who: &Caller, headers: &HeaderMap, version: Version, known: &[String]) -> Result<Caller> {
     let mut caller = who.clone();
-    caller.names_tasks |= version == Version::V0_1;
+    if version == Version::V0_1 {
+        caller.names_tasks = true;
+    }
     if !known.is_empty() {
-        caller.extensions = chancery_wire::headers::requested_extensions(version, texts(headers));
-        caller.extensions.retain(|uri| known.contains(uri));
+        let mut asked = chancery_wire::headers::requested_extensions(version, texts(headers));
+        asked.retain(|uri| known.contains(uri));
+        if !asked.is_empty() {
+            caller.extensions = asked;
+        }
     }
     if version == Version::Compact && known.iter().any(|uri| uri == extension::HANDOFF) {
         // The dialect has members of its own for handoffs.
         caller.extensions.insert(extension::HANDOFF.to_owned());
     }
-    caller.grant = grant(headers);
-    caller.resume_after = text(headers, &LAST_EVENT_ID).and_then(|id| id.trim().parse().ok()).map(Seq::new);
-    caller.trace = text(headers, &TRACE_PARENT).map(|parent| TraceContext::new(parent, text(headers, &TRACE_STATE).unwrap_or_default()));
-    if let Some(key) = headers.get(&IDEMPOTENCY_KEY) {
+    // All of them are rare, so they are looked for in one go. Of several, the first one counts.
+    let (mut grant, mut last_event, mut parent, mut key) = (None, None, None, None);
+    for (name, value) in headers {
+        let found = match name {
+            name if *name == TASK_GRANT => &mut grant,
+            name if *name == LAST_EVENT_ID => &mut last_event,
+            name if *name == TRACE_PARENT => &mut parent,
+            name if *name == IDEMPOTENCY_KEY => &mut key,
+            _ => continue,
+        };
+        found.get_or_insert(value);
+    }
+    if let Some(grant) = grant {
+        caller.grant = opener(grant);
+    }
+    if let Some(id) = last_event {
+        caller.resume_after = id.to_str().ok().and_then(|id| id.trim().parse().ok()).map(Seq::new);
+    }
+    if let Some(parent) = parent.and_then(|parent| parent.to_str().ok()) {
+        caller.trace = Some(TraceContext::new(parent, text(headers, &TRACE_STATE).unwrap_or_default()));
+    }
+    if let Some(key) = key {
         let key = key.to_str().ok().filter(|key| !key.is_empty() && key.len() <= KEY_BYTES && !key.contains('\t'));
         let words = "must be 1 to 256 visible characters";
         caller.idempotency_key = Some(key.ok_or_else(|| Error::invalid_param("Idempotency-Key", words))?.to_owned());
@@ -49,7 +72,11 @@ pub(crate) fn caller(who: &Caller, headers: &HeaderMap, version: Version, known:
 
 /// The grant that a request shows, if it shows one.
 pub(crate) fn grant(headers: &HeaderMap) -> Option<Secret> {
-    text(headers, &TASK_GRANT).filter(|token| token.len() <= KEY_BYTES).map(Secret::from)
+    headers.get(TASK_GRANT).and_then(opener)
+}
+
+fn opener(grant: &HeaderValue) -> Option<Secret> {
+    grant.to_str().ok().filter(|token| token.len() <= KEY_BYTES).map(Secret::from)
 }
 
 /// What the scope token of a request says, if it has one.
@@ -78,13 +105,20 @@ fn texts(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
     headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
 }
 
+/// The tenant of a request is that of its caller. Most have none.
+fn set_tenant(caller: &mut Caller, request: &Request) {
+    if caller.tenant != request.tenant() {
+        caller.tenant = request.tenant().to_owned();
+    }
+}
+
 /// Calls the operation. A message that comes with a cursor is a repetition: its stream goes on, and it
 /// is not sent twice.
-pub(crate) async fn answer(operations: &dyn Operations, caller: &mut Caller, request: Request) -> Result<Answer> {
-    caller.tenant = request.tenant().to_owned();
-    match request {
+pub(crate) async fn answer(operations: &dyn Operations, caller: &mut Caller, request: Box<Request>) -> Result<Answer> {
+    set_tenant(caller, &request);
+    match *request {
         Request::StreamMessage(send) if caller.resume_after.is_some() && caller.idempotency_key.is_none() => {
-            resume(operations, caller, *send).await
+            Box::pin(resume(operations, caller, *send)).await
         }
         request => chancery_core::call(operations, caller, request).await,
     }
@@ -96,7 +130,7 @@ pub(crate) async fn at_hand(operations: &dyn Operations, caller: &mut Caller, re
     if !matches!(request, Request::GetTask(_) | Request::ListTasks(_)) {
         return Ok(None);
     }
-    caller.tenant = request.tenant().to_owned();
+    set_tenant(caller, request);
     operations.at_hand(caller, request).await
 }
 

@@ -11,9 +11,12 @@
 //! ```
 
 use std::{
+    convert::Infallible,
     net::IpAddr,
     panic::AssertUnwindSafe,
+    pin::Pin,
     sync::{Arc, PoisonError, RwLock},
+    task::{Context, Poll},
 };
 
 use chancery_core::{Binding, BoxError, Bytes, Card, Error, Operations, Result, ScopeTokens, Version};
@@ -172,43 +175,72 @@ impl Doors {
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError> + Send,
     {
-        let is_grpc = grpc::is_grpc(request.headers());
-        let mut handling = std::pin::pin!(self.inner.handle(request, peer));
-        let guarded = std::future::poll_fn(|cx| {
-            // Nothing that a panic may have left half done outlives this request.
-            match std::panic::catch_unwind(AssertUnwindSafe(|| handling.as_mut().poll(cx))) {
-                Ok(poll) => poll.map(Some),
-                Err(_) => std::task::Poll::Ready(None),
-            }
-        });
-        guarded.await.unwrap_or_else(|| {
-            tracing::error!("a request made the server panic");
-            match is_grpc {
-                true => grpc::panicked(),
-                false => rest::refusal(&Error::internal("panic"), StatusCode::INTERNAL_SERVER_ERROR),
-            }
-        })
+        let Ok(response) = self.answer(request, peer).await;
+        response
     }
-}
 
-impl Inner {
-    async fn handle<B>(&self, request: Request<B>, peer: Option<IpAddr>) -> Response<Body>
+    /// The same, in as little room as can be: every connection has that room, and each request is moved there.
+    pub(crate) fn answer<B>(
+        &self,
+        request: Request<B>,
+        peer: Option<IpAddr>,
+    ) -> Guarded<impl Future<Output = Response<Body>> + Send + use<B>>
     where
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError> + Send,
     {
-        if grpc::is_grpc(request.headers()) {
-            // In a box, so that every connection has room for the JSON-RPC answer only.
-            return Box::pin(grpc::answer(self, request, peer)).await;
-        }
+        let is_grpc = grpc::is_grpc(request.headers());
         let (head, body) = request.into_parts();
-        let mut body = std::pin::pin!(body);
-        let response = self.visit(&head, body.as_mut(), peer).await;
-        // Who was too slow has waited long enough.
-        if response.status() != StatusCode::REQUEST_TIMEOUT {
-            visit::discard(&self.limits, &head.headers, body).await;
+        Guarded { handling: self.inner.clone().handle(head, body, peer, is_grpc), is_grpc }
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// An answer that is made even if making it panics.
+    pub(crate) struct Guarded<F> {
+        #[pin]
+        handling: F,
+        is_grpc: bool,
+    }
+}
+
+impl<F: Future<Output = Response<Body>>> Future for Guarded<F> {
+    type Output = Result<Response<Body>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        // Nothing that a panic may have left half done outlives this request.
+        let Ok(poll) = std::panic::catch_unwind(AssertUnwindSafe(|| this.handling.poll(cx))) else {
+            tracing::error!("a request made the server panic");
+            return Poll::Ready(Ok(match this.is_grpc {
+                true => grpc::panicked(),
+                false => rest::refusal(&Error::internal("panic"), StatusCode::INTERNAL_SERVER_ERROR),
+            }));
+        };
+        poll.map(Ok)
+    }
+}
+
+impl Inner {
+    // What is rare or large anyway is in a box here and below, so that the room is for the JSON-RPC answer only.
+    #[allow(clippy::manual_async_fn, reason = "an async function would keep the head twice")]
+    fn handle<B>(self: Arc<Self>, head: Parts, body: B, peer: Option<IpAddr>, is_grpc: bool) -> impl Future<Output = Response<Body>> + Send
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError> + Send,
+    {
+        async move {
+            if is_grpc {
+                return Box::pin(grpc::answer(&self, head, body, peer)).await;
+            }
+            let mut body = std::pin::pin!(body);
+            let response = self.visit(&head, body.as_mut(), peer).await;
+            // Who was too slow has waited long enough.
+            if !body.is_end_stream() && response.status() != StatusCode::REQUEST_TIMEOUT {
+                Box::pin(visit::discard(&self.limits, &head.headers, body)).await;
+            }
+            response
         }
-        response
     }
 
     /// Answers a request that is not gRPC; it may leave the body unread.
@@ -257,7 +289,7 @@ impl Inner {
         B: http_body::Body<Data = Bytes>,
         B::Error: Into<BoxError>,
     {
-        match visit::read(&self.limits, self.limits.body, &head.headers, body).await {
+        match visit::read(&self.limits, self.limits.body, body).await {
             Ok(body) => route.answer(Request::from_parts(head.clone(), body)).await.map(Body::bytes),
             Err(refusal) => rest::refusal(&refusal.error, refusal.status),
         }

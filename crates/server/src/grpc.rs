@@ -46,12 +46,11 @@ pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
 }
 
 /// Answers a gRPC request.
-pub(crate) async fn answer<B>(doors: &Inner, request: Request<B>, peer: Option<IpAddr>) -> Response<Body>
+pub(crate) async fn answer<B>(doors: &Inner, head: Parts, body: B, peer: Option<IpAddr>) -> Response<Body>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError> + Send,
 {
-    let (head, body) = request.into_parts();
     let path = head.uri.path();
     let version = if path.starts_with("/a2a.v1.") { Version::V0_3 } else { Version::V1_0 };
     let refused = |refused: &Refused| {
@@ -131,8 +130,8 @@ impl<'a> Call<'a> {
         B::Error: Into<BoxError>,
     {
         let limits = &self.doors.limits;
-        let reading = visit::read(limits, limits.body + frame::PREFIX, &self.head.headers, body);
-        let body = visit::in_time(self.deadline, async { Ok(reading.await) }).await?.map_err(Refused::from)?;
+        let reading = visit::read(limits, limits.body + frame::PREFIX, body);
+        let body = visit::in_time(self.deadline, std::pin::pin!(async { Ok(reading.await) })).await?.map_err(Refused::from)?;
         let message = frame::message(&self.head.headers, body, limits.body)?;
         let mut request = codec::request(self.version, self.operation, message)?;
         let agent = self.agent(&request)?;
@@ -199,7 +198,7 @@ impl<'a> Call<'a> {
             return Refused::from(error).response(self.version);
         }
         let file_bytes = request.origin().map(|origin| origin.file_bytes).unwrap_or_default();
-        let done = visit.run(self.version, Binding::Grpc, request, false).await;
+        let done = visit.run(self.version, Binding::Grpc, Box::new(request), false).await;
         let mut told = HeaderMap::new();
         visit.answer_headers(&done.caller, done.challenges, &mut told);
         let answer = match done.answer {

@@ -16,6 +16,7 @@ use serde_json::value::RawValue;
 use crate::{
     auth::Denial,
     body::Body,
+    call,
     sse::EventBody,
     visit::{Reached, Refusal, Visit, error_headers, version_of},
 };
@@ -25,10 +26,15 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// Answers a body: one call, or a batch.
 pub(crate) async fn answer(visit: &Visit<'_>, body: &[u8]) -> Response<Body> {
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
-        return batch(visit, body).await;
+        return Box::pin(batch(visit, body)).await;
+    }
+    if let Some(call) = Call::glimpse(body)
+        && let Ok(asked) = read(visit, &call, false).await
+    {
+        return asked_for(visit, call.answer_id(), asked).await;
     }
     match Call::parse(body) {
-        Ok(call) => single(visit, &call, false).await,
+        Ok(call) => Box::pin(single(visit, &call, false)).await,
         Err(refused) => unread(visit, refused),
     }
 }
@@ -85,16 +91,24 @@ async fn batch(visit: &Visit<'_>, body: &[u8]) -> Response<Body> {
 }
 
 async fn single(visit: &Visit<'_>, call: &Call<'_>, in_batch: bool) -> Response<Body> {
-    let id = call.answer_id();
-    let said = visit.version();
-    let read = read(visit, call, said.as_deref(), in_batch).await;
-    let (version, spoken, request) = match read {
-        Ok(read) => read,
+    match read(visit, call, in_batch).await {
+        Ok(asked) => asked_for(visit, call.answer_id(), asked).await,
         Err(error) => {
             visit.doors.meter.refused();
-            return failure(dialect_of_error(visit, Some(&call.method)), &id, &error);
+            failure(dialect_of_error(visit, Some(&call.method)), &call.answer_id(), &error)
         }
-    };
+    }
+}
+
+/// What a call asks, and in which version.
+struct Asked {
+    version: Version,
+    spoken: Spoken,
+    request: Box<Request>,
+}
+
+async fn asked_for(visit: &Visit<'_>, id: Id, asked: Asked) -> Response<Body> {
+    let Asked { version, spoken, request } = asked;
     // A task may be shown in the version it was made in, which only the task itself knows.
     let json_will_do = version == Version::V1_0 && spoken != Spoken::OfTask;
     let naming = (spoken == Spoken::OfTask).then(|| Box::new(visit.naming_tasks()));
@@ -114,9 +128,10 @@ async fn single(visit: &Visit<'_>, call: &Call<'_>, in_batch: bool) -> Response<
     response
 }
 
-/// What a call asks, and in which version.
-async fn read(visit: &Visit<'_>, call: &Call<'_>, said: Option<&str>, in_batch: bool) -> Result<(Version, Spoken, Request)> {
+async fn read(visit: &Visit<'_>, call: &Call<'_>, in_batch: bool) -> Result<Asked> {
     visit.demand_json()?;
+    let said = visit.version();
+    let said = said.as_deref();
     let mut found = version::of_rpc(&call.method, said);
     if said.is_none() && found.is_err() && visit.doors.lenient_version {
         found = version::of_rpc(&call.method, Some(Version::V1_0.as_str()));
@@ -136,6 +151,7 @@ async fn read(visit: &Visit<'_>, call: &Call<'_>, said: Option<&str>, in_batch: 
         // A stream has its version from its first event on; other answers show it themselves.
         (Request::Subscribe(subscribe), Spoken::OfTask) => {
             let mut caller = visit.who.clone().naming_tasks();
+            caller.grant = call::grant(&visit.head.headers);
             caller.tenant.clone_from(&subscribe.tenant);
             let mut get = GetTask::new(subscribe.id.clone());
             get.history_length = Some(0);
@@ -144,7 +160,7 @@ async fn read(visit: &Visit<'_>, call: &Call<'_>, said: Option<&str>, in_batch: 
         }
         _ => version,
     };
-    Ok((version, spoken, request))
+    Ok(Asked { version, spoken, request: Box::new(request) })
 }
 
 fn success(version: Version, spoken: Spoken, id: &Id, reply: &Reply) -> Response<Body> {

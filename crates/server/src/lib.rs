@@ -20,6 +20,7 @@ mod jsonrpc;
 mod limit;
 mod listen;
 mod metrics;
+mod patience;
 mod rest;
 mod route;
 mod server;

@@ -1,28 +1,27 @@
 //! Connections: accepted, watched, closed.
 
-use std::{
-    io,
-    net::SocketAddr,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
-use hyper::service::service_fn;
+use hyper::{
+    server::conn::{http1, http2},
+    service::service_fn,
+};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::{conn::auto, graceful::GracefulShutdown},
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpSocket, TcpStream},
     sync::Semaphore,
-    time::Sleep,
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{auth::PeerCertificate, doors::Doors, tls::Tls};
+use crate::{
+    auth::PeerCertificate,
+    doors::Doors,
+    patience::{HeadTimer, Stalling},
+    tls::Tls,
+};
 
 /// How many connections may wait to be accepted: a burst of clients is not sent away.
 const BACKLOG: u32 = 4_096;
@@ -78,11 +77,10 @@ pub(crate) async fn serve(listener: TcpListener, tls: Option<Tls>, doors: Doors,
             let _seat = seat;
             let service = |certificate: Option<PeerCertificate>| {
                 service_fn(move |mut request: http::Request<hyper::body::Incoming>| {
-                    let doors = doors.clone();
                     if let Some(certificate) = &certificate {
                         request.extensions_mut().insert(certificate.clone());
                     }
-                    async move { Ok::<_, std::convert::Infallible>(doors.handle(request, Some(peer.ip())).await) }
+                    doors.answer(request, Some(peer.ip()))
                 })
             };
             let served = match tls {
@@ -91,13 +89,19 @@ pub(crate) async fn serve(listener: TcpListener, tls: Option<Tls>, doors: Doors,
                         spoken = tokio::time::timeout(patience, speaks_http2(&stream)) => spoken,
                         () = stop.cancelled() => return,
                     };
-                    let builder = match spoken {
-                        Ok(Ok(true)) => &protocols.http2,
-                        Ok(Ok(false)) => &protocols.http1,
+                    let io = TokioIo::new(Stalling::new(stream, stall));
+                    match spoken {
+                        Ok(Ok(false)) => {
+                            let mut http1 = protocols.http1.clone();
+                            watcher.watch(http1.timer(HeadTimer::default()).serve_connection(io, service(None))).await.map_err(Into::into)
+                        }
+                        Ok(Ok(true)) => {
+                            let connection = protocols.http2.serve_connection(io, service(None));
+                            Box::pin(watcher.watch(connection)).await.map_err(Into::into)
+                        }
                         Ok(Err(error)) => return tracing::debug!(%error, "a connection was gone at once"),
                         Err(_) => return tracing::debug!("a connection said nothing in time"),
-                    };
-                    watcher.watch(builder.serve_connection(TokioIo::new(Stalling::new(stream, stall)), service(None))).await
+                    }
                 }
                 // In a box, so that connections without TLS have no room for it.
                 Some(tls) => {
@@ -131,15 +135,26 @@ pub(crate) async fn serve(listener: TcpListener, tls: Option<Tls>, doors: Doors,
 /// What a connection may speak. Who knows it beforehand need not read the first bytes twice, which costs a
 /// connection half of its memory.
 struct Protocols {
-    http1: auto::Builder<TokioExecutor>,
-    http2: auto::Builder<TokioExecutor>,
+    http1: http1::Builder,
+    http2: http2::Builder<TokioExecutor>,
     either: auto::Builder<TokioExecutor>,
 }
 
 impl Protocols {
     fn new(doors: &Doors) -> Self {
-        let either = builder(doors);
-        Self { http1: either.clone().http1_only(), http2: either.clone().http2_only(), either }
+        let limits = &doors.inner().limits;
+        let headers = u32::try_from(BUFFER).unwrap_or(u32::MAX);
+        let interval = Some(Duration::from_secs(30));
+        let mut http1 = http1::Builder::new();
+        http1.timer(TokioTimer::new()).header_read_timeout(limits.header_time).max_headers(HEADERS).max_buf_size(BUFFER);
+        let mut http2 = http2::Builder::new(TokioExecutor::new());
+        http2.timer(TokioTimer::new()).max_concurrent_streams(HTTP2_STREAMS).max_header_list_size(headers);
+        http2.keep_alive_interval(interval).keep_alive_timeout(limits.stall_time);
+        let mut either = auto::Builder::new(TokioExecutor::new());
+        either.http1().timer(TokioTimer::new()).header_read_timeout(limits.header_time).max_headers(HEADERS).max_buf_size(BUFFER);
+        either.http2().timer(TokioTimer::new()).max_concurrent_streams(HTTP2_STREAMS).max_header_list_size(headers);
+        either.http2().keep_alive_interval(interval).keep_alive_timeout(limits.stall_time);
+        Self { http1, http2, either }
     }
 }
 
@@ -156,75 +171,5 @@ async fn speaks_http2(stream: &TcpStream) -> io::Result<bool> {
             return Ok(seen == *PREFACE);
         }
         tokio::time::sleep(PAUSE).await;
-    }
-}
-
-fn builder(doors: &Doors) -> auto::Builder<TokioExecutor> {
-    let limits = &doors.inner().limits;
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(limits.header_time).max_headers(HEADERS).max_buf_size(BUFFER);
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(HTTP2_STREAMS)
-        .max_header_list_size(u32::try_from(BUFFER).unwrap_or(u32::MAX))
-        .keep_alive_interval(Some(Duration::from_secs(30)))
-        .keep_alive_timeout(limits.stall_time);
-    builder
-}
-
-/// A connection whose peer must read in time.
-struct Stalling {
-    stream: TcpStream,
-    limit: Duration,
-    /// Runs while the peer takes nothing.
-    patience: Option<Pin<Box<Sleep>>>,
-}
-
-impl Stalling {
-    fn new(stream: TcpStream, limit: Duration) -> Self {
-        Self { stream, limit, patience: None }
-    }
-
-    fn watch<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if written.is_ready() {
-            self.patience = None;
-            return written;
-        }
-        let patience = self.patience.get_or_insert_with(|| Box::pin(tokio::time::sleep(self.limit)));
-        match patience.as_mut().poll(cx) {
-            Poll::Ready(()) => Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not read"))),
-            Poll::Pending => Poll::Pending,
-        }
-    }
-}
-
-impl AsyncRead for Stalling {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
-    }
-}
-
-impl AsyncWrite for Stalling {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.watch(cx, written)
-    }
-
-    fn poll_write_vectored(mut self: Pin<&mut Self>, cx: &mut Context<'_>, slices: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
-        self.watch(cx, written)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }

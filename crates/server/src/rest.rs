@@ -71,7 +71,7 @@ where
         }
     };
     let origin = request.origin().unwrap_or_else(|| Origin::new(route.version, Binding::HttpJson));
-    let done = visit.run(route.version, Binding::HttpJson, request, dialect == Dialect::V1_0).await;
+    let done = visit.run(route.version, Binding::HttpJson, Box::new(request), dialect == Dialect::V1_0).await;
     let mut response = match done.answer {
         Ok(Reached::Json(text)) => json(dialect, text),
         Ok(Reached::Reply(reply)) => match dialect.encode_reply(&reply) {

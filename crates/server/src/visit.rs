@@ -5,6 +5,7 @@ use std::{
     net::IpAddr,
     pin::Pin,
     sync::Arc,
+    task::Poll,
     time::{Duration, Instant},
 };
 
@@ -12,11 +13,11 @@ use chancery_core::{Answer, Binding, BoxError, Bytes, Caller, Error, ErrorKind, 
 use chancery_wire::headers;
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
-    header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT, RETRY_AFTER},
+    header::{CONTENT_TYPE, EXPECT, RETRY_AFTER},
     request::Parts,
 };
 use http_body_util::BodyExt;
-use tracing::Instrument as _;
+use tracing::{Instrument as _, Span, level_filters::LevelFilter};
 
 use crate::{
     auth::{self, Auth, Denial},
@@ -76,7 +77,7 @@ pub(crate) struct Done {
     pub(crate) answer: Result<Reached>,
     pub(crate) caller: Caller,
     /// What would let a caller in that was not.
-    pub(crate) challenges: HeaderMap,
+    pub(crate) challenges: Option<Box<HeaderMap>>,
     /// For an answer that is a stream.
     pub(crate) pass: Option<StreamPass>,
 }
@@ -87,16 +88,15 @@ impl<'a> Visit<'a> {
         let denied = |denial| doors.denied(agent, peer, denial);
         let admitted = match &agent.auth {
             None => Ok((Caller::anonymous(), None)),
-            Some(auth) => auth.admit(&agent.key, agent.url(), head).await,
+            Some(auth) => Box::pin(auth.admit(&agent.key, agent.url(), head)).await,
         };
         let (mut who, until, guest) = match admitted {
             Ok((who, until)) => (who, until, None),
-            Err(denial) => match grant::opening(agent, &head.headers).await {
+            Err(denial) => match Box::pin(grant::opening(agent, &head.headers)).await {
                 Some(opening) => (Caller::anonymous(), None, Some(Arc::new(Guest { opening, denial }))),
                 None => return Err(denied(denial)),
             },
         };
-        who.grant = call::grant(&head.headers);
         if let Some(tokens) = &agent.scope_tokens
             && let Some(carried) = call::carried(&**tokens, &head.headers, agent.url()).map_err(denied)?
         {
@@ -129,12 +129,14 @@ impl<'a> Visit<'a> {
         B::Error: Into<BoxError>,
     {
         let limits = &self.doors.limits;
-        read(limits, limits.body, &self.head.headers, body).await
+        read(limits, limits.body, body).await
     }
 
     /// Whether the body is JSON by its content type. Clients that do not say are believed.
     pub(crate) fn demand_json(&self) -> Result<()> {
-        let Some(content_type) = self.head.headers.get(CONTENT_TYPE) else { return Ok(()) };
+        let Some(content_type) = self.head.headers.get(CONTENT_TYPE).filter(|content_type| *content_type != "application/json") else {
+            return Ok(());
+        };
         let media_type = content_type.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
         let json = media_type.eq_ignore_ascii_case("application/json")
             || media_type.eq_ignore_ascii_case("application/a2a+json")
@@ -165,16 +167,22 @@ impl<'a> Visit<'a> {
     }
 
     /// Has a request answered, and counts it. `json_will_do` says that the answer may be v1.0 JSON already.
-    pub(crate) async fn run(&self, version: Version, binding: Binding, request: Request, json_will_do: bool) -> Done {
+    ///
+    /// The request is in a box because an async function keeps what it is given, and there are several on its way.
+    pub(crate) async fn run(&self, version: Version, binding: Binding, request: Box<Request>, json_will_do: bool) -> Done {
         let (began, operation) = (Instant::now(), request.operation());
-        let agent = self.agent.key.as_str();
-        let span = tracing::info_span!("request", agent, op = operation.name(), %version, %binding);
-        let done = self.enter(version, operation, request, json_will_do).instrument(span).await;
+        let entered = self.enter(version, operation, request, json_will_do);
+        let done = entered.instrument(told(|| self.span(version, binding, operation)).unwrap_or_else(Span::none)).await;
         let error = done.answer.as_ref().err();
         let took = began.elapsed();
         self.doors.meter.answered(version, binding, operation, error.map(Error::kind), took);
-        self.report(version, binding, operation, &done.answer, took);
+        told(|| self.report(version, binding, operation, &done.answer, took));
         done
+    }
+
+    fn span(&self, version: Version, binding: Binding, operation: Operation) -> Span {
+        let agent = self.agent.key.as_str();
+        tracing::info_span!("request", agent, op = operation.name(), %version, %binding)
     }
 
     /// Whether the caller may do this at all, with this agent.
@@ -183,11 +191,11 @@ impl<'a> Visit<'a> {
         auth.allow_skills(&self.agent.key, &self.who, &self.agent.card, request)
     }
 
-    async fn enter(&self, version: Version, operation: Operation, request: Request, json_will_do: bool) -> Done {
+    async fn enter(&self, version: Version, operation: Operation, request: Box<Request>, json_will_do: bool) -> Done {
         let refused = |denial: Denial| {
-            let mut challenges = HeaderMap::new();
+            let mut challenges = Box::<HeaderMap>::default();
             denial.headers(&mut challenges);
-            Done { answer: Err(denial.error), caller: Caller::anonymous(), challenges, pass: None }
+            Done { answer: Err(denial.error), caller: Caller::anonymous(), challenges: Some(challenges), pass: None }
         };
         if let Err(denial) = self.allow(operation, &request).await {
             return refused(self.doors.denied(self.agent, self.peer, denial));
@@ -203,12 +211,14 @@ impl<'a> Visit<'a> {
         });
         let (answer, pass) = match admitted {
             Ok((_request, pass)) => {
-                caller.deadline = self.deadline.map(tokio::time::Instant::into_std);
+                if let Some(deadline) = self.deadline {
+                    caller.deadline = Some(deadline.into_std());
+                }
                 let (operations, caller) = (&*self.agent.operations, &mut caller);
                 let guarded = self.agent.auth.is_some();
                 // Other versions write a card in a form that nobody has signed.
                 let seal = self.agent.seal.as_ref().filter(|_| version == Version::V1_0);
-                let answer = async move {
+                let answer = std::pin::pin!(async move {
                     if json_will_do && let Some(text) = call::at_hand(operations, caller, &request).await? {
                         return Ok(Reached::Json(text));
                     }
@@ -220,12 +230,12 @@ impl<'a> Visit<'a> {
                         seal.map(|seal| seal.sign_extended(card)).transpose()?;
                     }
                     Ok(Reached::from(answer))
-                };
+                });
                 (in_time(self.deadline, answer).await, pass)
             }
             Err(error) => (Err(error), None),
         };
-        Done { answer, caller, challenges: HeaderMap::new(), pass }
+        Done { answer, caller, challenges: None, pass }
     }
 
     /// Whether the caller may ask this: by what it has proved, or by a grant for the task that it is about.
@@ -235,7 +245,7 @@ impl<'a> Visit<'a> {
         }
         let Some(auth) = &self.agent.auth else { return Ok(()) };
         let Err(denial) = self.allowed(auth, operation, request) else { return Ok(()) };
-        let opening = grant::opening(self.agent, &self.head.headers).await;
+        let opening = Box::pin(grant::opening(self.agent, &self.head.headers)).await;
         if opening.is_some_and(|opening| opening.covers(request)) { Ok(()) } else { Err(denial) }
     }
 
@@ -270,8 +280,10 @@ impl<'a> Visit<'a> {
     }
 
     /// The headers that go with an answer, whatever it is.
-    pub(crate) fn answer_headers(&self, caller: &Caller, challenges: HeaderMap, answer: &mut HeaderMap) {
-        answer.extend(challenges);
+    pub(crate) fn answer_headers(&self, caller: &Caller, challenges: Option<Box<HeaderMap>>, answer: &mut HeaderMap) {
+        if let Some(challenges) = challenges {
+            answer.extend(*challenges);
+        }
         if caller.extensions.is_empty() {
             return;
         }
@@ -283,6 +295,16 @@ impl<'a> Visit<'a> {
             }
         }
     }
+}
+
+/// What is told of every request, if anybody listens. Where nobody does, the way of a request does not lead past it.
+#[inline]
+fn told<T>(tell: impl FnOnce() -> T) -> Option<T> {
+    #[cold]
+    fn aside<T>(tell: impl FnOnce() -> T) -> T {
+        tell()
+    }
+    (LevelFilter::current() > LevelFilter::OFF).then(|| aside(tell))
 }
 
 /// The version that a request names, in its header or else in its query.
@@ -303,16 +325,15 @@ pub(crate) fn error_headers(kind: ErrorKind, answer: &mut HeaderMap) {
 }
 
 /// Reads a body of at most `limit` bytes.
-pub(crate) async fn read<B>(limits: &Limits, limit: usize, headers: &HeaderMap, body: B) -> Result<Bytes, Refusal>
+pub(crate) async fn read<B>(limits: &Limits, limit: usize, body: B) -> Result<Bytes, Refusal>
 where
     B: http_body::Body<Data = Bytes>,
     B::Error: Into<BoxError>,
 {
-    let announced = call::text(headers, &CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > limit) {
+    if body.size_hint().lower() > limit as u64 {
         return Err(too_large(limit));
     }
-    match tokio::time::timeout(limits.body_time, collect(body, limit)).await {
+    match patiently(limits.body_time, std::pin::pin!(collect(body, limit))).await {
         Ok(Ok(Some(body))) => Ok(body),
         Ok(Ok(None)) => Err(too_large(limit)),
         Ok(Err(error)) => Err(Refusal {
@@ -334,7 +355,7 @@ where
     B: http_body::Body<Data = Bytes>,
 {
     let mut left = limits.body.saturating_mul(2) as u64;
-    if body.is_end_stream() || headers.contains_key(EXPECT) {
+    if headers.contains_key(EXPECT) {
         return;
     }
     let reading = async {
@@ -345,6 +366,14 @@ where
     };
     // Who is slow even with what nobody reads loses the connection, and had an answer.
     drop(tokio::time::timeout(limits.body_time, reading).await);
+}
+
+/// Waits so long and no longer. Most of what is waited for here is there already, and then no clock is read.
+async fn patiently<F: Future>(patience: Duration, mut awaited: Pin<&mut F>) -> Result<F::Output, tokio::time::error::Elapsed> {
+    match std::future::poll_fn(|cx| Poll::Ready(awaited.as_mut().poll(cx))).await {
+        Poll::Ready(output) => Ok(output),
+        Poll::Pending => tokio::time::timeout(patience, awaited).await,
+    }
 }
 
 /// Puts a body together; `None` when it is larger than `limit`. Most bodies are one piece, which is not copied.

@@ -62,7 +62,7 @@ pub struct Call<'a> {
     pub id: Option<Id>,
     /// The method name.
     pub method: Cow<'a, str>,
-    params: Option<&'a RawValue>,
+    params: Option<&'a [u8]>,
 }
 
 /// A call that could not be read, with the id under which to say so.
@@ -102,6 +102,37 @@ fn present<'de: 'a, 'a, D: serde::Deserializer<'de>>(deserializer: D) -> Result<
 }
 
 impl<'a> Call<'a> {
+    /// Finds the members of a call that is written as most are. What is between the brackets of the parameters is not looked at,
+    /// so nothing is known before they are read; if that fails, or this gives `None`, [`parse`](Self::parse) says what is
+    /// wrong, if anything is.
+    ///
+    /// Every request would be read twice otherwise, once to find its end.
+    #[must_use]
+    pub fn glimpse(body: &'a [u8]) -> Option<Self> {
+        let mut found = Plain::default();
+        let mut rest = body.trim_ascii_start().strip_prefix(b"{")?;
+        let mut params = loop {
+            let (name, value) = named(rest)?;
+            if name == b"\"params\"" {
+                break value.trim_ascii_end().strip_suffix(b"}")?.trim_ascii_end();
+            }
+            rest = found.take(name, value)?.strip_prefix(b",")?;
+        };
+        // What is behind the parameters holds no brackets, so the last comma is before the last member.
+        while !params.ends_with(b"}") {
+            let comma = params.iter().rposition(|byte| *byte == b',')?;
+            let (name, value) = named(&params[comma + 1..])?;
+            found.take(name, value).filter(|behind| behind.is_empty())?;
+            params = params[..comma].trim_ascii_end();
+        }
+        if found.jsonrpc != Some(b"\"2.0\"") || !params.starts_with(b"{") {
+            return None;
+        }
+        let text = |json| std::str::from_utf8(json).ok();
+        let method = text(found.method?.strip_prefix(b"\"")?.strip_suffix(b"\"")?)?;
+        Some(Self { id: found.id.and_then(text).map(|id| Id(id.to_owned())), method: method.into(), params: Some(params) })
+    }
+
     /// Reads a request body.
     ///
     /// # Errors
@@ -122,8 +153,8 @@ impl<'a> Call<'a> {
         }
         let method = members.method.and_then(|raw| serde_json::from_str::<Text<'a>>(raw.get()).ok());
         let Some(Text(method)) = method else { return Err(refused(id.as_ref(), "method must be a string")) };
-        let params = members.params.filter(|raw| raw.get() != "null");
-        if params.is_some_and(|raw| !raw.get().starts_with('{')) {
+        let params = members.params.map(|raw| raw.get().as_bytes()).filter(|params| params != b"null");
+        if params.is_some_and(|params| !params.starts_with(b"{")) {
             return Err(Refused { id: id.unwrap_or_else(Id::null), error: Error::invalid_param("params", "must be an object") });
         }
         Ok(Self { id, method, params })
@@ -132,7 +163,7 @@ impl<'a> Call<'a> {
     /// The parameters as JSON text; an empty object when there are none.
     #[must_use]
     pub fn params(&self) -> &'a [u8] {
-        self.params.map_or(b"{}", |raw| raw.get().as_bytes())
+        self.params.unwrap_or(b"{}")
     }
 
     /// The id under which to answer.
@@ -140,6 +171,47 @@ impl<'a> Call<'a> {
     pub fn answer_id(&self) -> Id {
         self.id.clone().unwrap_or_else(Id::null)
     }
+}
+
+/// Members of a call that are written plainly, as JSON text.
+#[derive(Default)]
+struct Plain<'a> {
+    jsonrpc: Option<&'a [u8]>,
+    id: Option<&'a [u8]>,
+    method: Option<&'a [u8]>,
+}
+
+impl<'a> Plain<'a> {
+    /// Takes the value of a member from the beginning of a text, and gives what is behind it.
+    fn take(&mut self, name: &[u8], json: &'a [u8]) -> Option<&'a [u8]> {
+        let member = match name {
+            b"\"jsonrpc\"" => &mut self.jsonrpc,
+            b"\"id\"" => &mut self.id,
+            b"\"method\"" => &mut self.method,
+            _ => return None,
+        };
+        let (value, behind) = plain(json)?;
+        member.replace(value).is_none().then(|| behind.trim_ascii_start())
+    }
+}
+
+/// The name of a member in its quotes, and what is behind its colon.
+fn named(json: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (name, value) = plain(json.trim_ascii_start())?;
+    let value = value.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
+    Some((name, value))
+}
+
+/// A string of visible ASCII without escapes, or a number without a sign, and what is behind it.
+fn plain(json: &[u8]) -> Option<(&[u8], &[u8])> {
+    if let Some(inner) = json.strip_prefix(b"\"") {
+        let length = inner.iter().position(|byte| !matches!(byte, b' ' | b'!' | b'#'..=b'[' | b']'..=b'~'))?;
+        return json.split_at_checked(length + 2).filter(|_| inner[length] == b'"');
+    }
+    let (digits, behind) = json.split_at(json.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(json.len()));
+    // A number does not begin with a zero that could be left out.
+    let is_number = digits == b"0" || digits.first().is_some_and(|first| *first != b'0');
+    is_number.then_some((digits, behind))
 }
 
 /// A string, borrowed when it holds no escapes.
@@ -226,6 +298,50 @@ mod tests {
     fn a_call_is_read_whatever_the_order_of_its_members() {
         let call = Call::parse(br#"{"params":{"id":"t"},"method":"Get\u0054ask","id":7,"jsonrpc":"2.0","extra":[1]}"#).unwrap();
         assert_eq!((call.method.as_ref(), call.params(), call.answer_id()), ("GetTask", &br#"{"id":"t"}"#[..], Id::number(7)));
+    }
+
+    #[test]
+    fn a_glimpse_sees_what_is_read_or_nothing() {
+        let bodies = [
+            r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":{}}}"#,
+            " {\"method\" : \"m\",\n\t\"id\":\"a b\" , \"jsonrpc\": \"2.0\" ,\"params\" : { } \r\n} \n",
+            r#"{"jsonrpc":"2.0","method":"m","params":{}}"#,
+            r#"{"jsonrpc":"2.0","id":0,"method":"","params":{"}":"}"}}"#,
+            r#"{"jsonrpc":"2.0","method":"m","params":{"id":3},"id":1}"#,
+            r#"{"params":{"a":[{}]} , "method":"m", "id":"x" ,"jsonrpc":"2.0"}"#,
+        ];
+        for body in bodies {
+            let (seen, read) = (Call::glimpse(body.as_bytes()).unwrap(), Call::parse(body.as_bytes()).unwrap());
+            assert_eq!((seen.id, seen.method, seen.params), (read.id, read.method, read.params), "{body}");
+        }
+        for body in [
+            "",
+            "{",
+            "[]",
+            r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"m","params":[{}]}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"m","params":null}"#,
+            r#"{"jsonrpc":"2.0","id":1,"params":{},"method":"m","id":1}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":5,"params":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{},"more":"}"}"#,
+            r#"{"jsonrpc":"1.0","id":1,"method":"m","params":{}}"#,
+            r#"{"id":1,"method":"m","params":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"id":1,"method":"m","params":{}}"#,
+            r#"{"jsonrpc":"2.0","id":01,"method":"m","params":{}}"#,
+            r#"{"jsonrpc":"2.0","id":-1,"method":"m","params":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1.5,"method":"m","params":{}}"#,
+            r#"{"jsonrpc":"2.0","id":"\u0031","method":"m","params":{}}"#,
+            "{\"jsonrpc\":\"2.0\",\"id\":\"\n\",\"method\":\"m\",\"params\":{}}",
+            "{\"jsonrpc\":\"2.0\",\"id\":\"é\",\"method\":\"m\",\"params\":{}}",
+            r#"{"jsonrpc":"2.0","id":1,"method":"m",,"params":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"m","more":1,"params":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{}"#,
+        ] {
+            assert!(
+                Call::glimpse(body.as_bytes()).is_none_or(|call| serde_json::from_slice::<serde_json::Value>(call.params()).is_err()),
+                "{body}"
+            );
+        }
     }
 
     #[test]

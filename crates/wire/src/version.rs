@@ -21,6 +21,9 @@ impl<'a> Asked<'a> {
     #[must_use]
     pub fn parse(header: Option<&'a str>) -> Self {
         let Some(text) = header.map(str::trim).filter(|text| !text.is_empty()) else { return Self::Nothing };
+        if text == "1.0" {
+            return Self::For(Version::V1_0);
+        }
         let mut numbers = text.split('.');
         let parts = (numbers.next(), numbers.next(), numbers.next(), numbers.next());
         let (Some(major), Some(minor), patch, None) = parts else { return Self::Other(text) };

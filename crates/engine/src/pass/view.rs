@@ -29,9 +29,17 @@ pub(crate) fn is_aware(caller: &Caller) -> bool {
 }
 
 /// A task as a caller sees it.
-pub(crate) fn task(task: Task, aware: bool) -> Task {
+pub(crate) fn task(mut task: Task, aware: bool) -> Task {
+    show(&mut task, aware);
+    task
+}
+
+/// Makes of a task what a caller sees of it.
+pub(crate) fn show(task: &mut Task, aware: bool) {
     // Most tasks are handed over to nobody.
-    if task.notes.is_empty() && task.metadata.is_empty() { task } else { shown(task, aware) }
+    if !task.notes.is_empty() || !task.metadata.is_empty() {
+        *task = shown(std::mem::take(task), aware);
+    }
 }
 
 fn shown(mut task: Task, aware: bool) -> Task {

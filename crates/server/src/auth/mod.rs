@@ -305,9 +305,13 @@ impl Auth {
             }
         };
         caller.scopes.extend(identity.scopes.iter().cloned());
-        caller.carried = caller.carried.or_else(|| identity.carried.clone());
+        if caller.carried.is_none() {
+            caller.carried.clone_from(&identity.carried);
+        }
         let token = identity.token.as_ref().filter(|_| self.keeps_tokens);
-        caller.presented = caller.presented.or_else(|| token.cloned().map(|token| Box::new(Presented::new(token))));
+        if caller.presented.is_none() {
+            caller.presented = token.cloned().map(|token| Box::new(Presented::new(token)));
+        }
         caller
     }
 

@@ -27,13 +27,13 @@ use crate::{json, states, transfer};
 
 pub(super) fn decode_request(operation: Operation, json: &[u8]) -> Result<Request> {
     Ok(match operation {
-        Operation::SendMessage => Request::SendMessage(Box::new(json::read::<ReadSend>(json)?.0)),
-        Operation::StreamMessage => Request::StreamMessage(Box::new(json::read::<ReadSend>(json)?.0)),
+        Operation::SendMessage => Request::SendMessage(json::read::<ReadSend>(json)?.0),
+        Operation::StreamMessage => Request::StreamMessage(json::read::<ReadSend>(json)?.0),
         Operation::GetTask => Request::GetTask(json::read::<TaskCall>(json)?.get()),
         Operation::CancelTask => Request::CancelTask(json::read::<TaskCall>(json)?.cancel()),
         Operation::Subscribe => Request::Subscribe(json::read::<TaskCall>(json)?.subscribe()),
         Operation::ListTasks => Request::ListTasks(json::read::<ReadList>(json)?.0),
-        Operation::CreatePushConfig => Request::CreatePushConfig(Box::new(json::read::<ReadPushConfig>(json)?.0)),
+        Operation::CreatePushConfig => Request::CreatePushConfig(json::read::<ReadPushConfig>(json)?.0),
         Operation::GetPushConfig => Request::GetPushConfig(json::read::<PushCall>(json)?.get()),
         Operation::ListPushConfigs => Request::ListPushConfigs(json::read::<PushCall>(json)?.list()),
         Operation::DeletePushConfig => Request::DeletePushConfig(json::read::<PushCall>(json)?.delete()),
@@ -43,17 +43,16 @@ pub(super) fn decode_request(operation: Operation, json: &[u8]) -> Result<Reques
 
 /// The one value of several spellings of a member; two different values are an error.
 pub(crate) fn agree<T: PartialEq, E: de::Error, const N: usize>(name: &str, spellings: [Option<T>; N]) -> Result<Option<T>, E> {
-    let mut found = None;
-    for value in spellings.into_iter().flatten() {
-        match &found {
-            Some(other) if *other != value => return Err(E::custom(format_args!("{name} is given twice with different values"))),
-            _ => found = Some(value),
-        }
-    }
-    Ok(found)
+    spellings.into_iter().try_fold(None, |found, value| match (found, value) {
+        (found, None) => Ok(found),
+        (None, value) => Ok(value),
+        (Some(found), Some(value)) if found == value => Ok(Some(found)),
+        _ => Err(E::custom(format_args!("{name} is given twice with different values"))),
+    })
 }
 
-struct ReadSend(SendMessage);
+// In a box from the beginning, as the request has it: a result is handed on several times while it is read.
+struct ReadSend(Box<SendMessage>);
 
 impl<'de> Deserialize<'de> for ReadSend {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -65,7 +64,7 @@ impl<'de> Deserialize<'de> for ReadSend {
             metadata: Option<Object>,
         }
         let members = Members::deserialize(deserializer)?;
-        let mut send = SendMessage::default();
+        let mut send = Box::<SendMessage>::default();
         send.tenant = members.tenant.unwrap_or_default();
         send.message = members.message.map(|message| message.0).unwrap_or_default();
         send.configuration = members.configuration.map(|configuration| configuration.0).unwrap_or_default();
@@ -99,7 +98,7 @@ impl<'de> Deserialize<'de> for ReadConfiguration {
         let configs = [members.task_push_notification_config, members.push_notification_config, members.push_notification];
         let mut configuration = SendConfiguration::default();
         configuration.accepted_output_modes = members.accepted_output_modes.unwrap_or_default();
-        configuration.push_config = agree("taskPushNotificationConfig", configs.map(|config| config.map(|config| config.0)))?.map(Box::new);
+        configuration.push_config = agree("taskPushNotificationConfig", configs.map(|config| config.map(|config| config.0)))?;
         configuration.history_length = members.history_length;
         configuration.return_immediately =
             agree("returnImmediately", [members.return_immediately, members.blocking.map(|wait| !wait)])?.unwrap_or_default();
@@ -438,7 +437,8 @@ impl PushCall {
     }
 }
 
-struct ReadPushConfig(PushConfig);
+// In a box, for most messages have none and three names for it.
+struct ReadPushConfig(Box<PushConfig>);
 
 impl<'de> Deserialize<'de> for ReadPushConfig {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -457,12 +457,12 @@ impl<'de> Deserialize<'de> for ReadPushConfig {
             token: Option<Secret>,
             authentication: Option<ReadAuthentication>,
             #[serde(alias = "push_notification_config")]
-            push_notification_config: Option<Box<ReadPushConfig>>,
+            push_notification_config: Option<ReadPushConfig>,
         }
         let members = Members::deserialize(deserializer)?;
-        let nested = members.push_notification_config.map(|config| config.0).unwrap_or_default();
+        let nested = members.push_notification_config.map(|config| *config.0).unwrap_or_default();
         let text = |text: String| Some(text).filter(|text| !text.is_empty());
-        let mut config = PushConfig::default();
+        let mut config = Box::<PushConfig>::default();
         config.tenant = members.tenant.unwrap_or_default();
         config.id =
             agree("id", [members.id, members.config_id, members.push_notification_config_id, nested.id.present()])?.unwrap_or_default();

@@ -32,8 +32,17 @@ pub fn feed(dialect: Dialect, selector: u64, body: &[u8]) {
         3 => drop(dialect.decode_http_error(u16::try_from(selector % 600).unwrap_or(500), body)),
         4 => {
             typed(Response::parse(body).map(drop));
-            if let Ok(call) = Call::parse(body) {
-                typed(dialect.request(operation, call.params(), &Limits::default()).map(drop));
+            let request = |call: &Call<'_>| dialect.request(operation, call.params(), &Limits::default());
+            let (seen, call) = (Call::glimpse(body), Call::parse(body));
+            // What was seen at a glimpse and can be read is what is there.
+            if let Some(seen) = seen
+                && let Ok(asked) = request(&seen)
+            {
+                let call = call.as_ref().unwrap();
+                assert_eq!((&seen.id, &seen.method, asked), (&call.id, &call.method, request(call).unwrap()));
+            }
+            if let Ok(call) = call {
+                typed(request(&call).map(drop));
             }
         }
         5 => {
