@@ -34,6 +34,7 @@ struct Items<'a> {
 const VERBATIM: [&str; 2] = ["$serde_json::private::RawValue", "$serde_json::private::Number"];
 
 /// A text with its quotes.
+#[inline(never)]
 fn quote(text: &str, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
     out.reserve(bytes.len() + 2);
@@ -65,6 +66,7 @@ const fn is_special(byte: u8) -> bool {
 }
 
 /// Whether no byte has to be escaped. The last sixteen are looked at together, whatever was seen of them before.
+#[inline(always)]
 fn is_plain(bytes: &[u8]) -> bool {
     /// Without a branch, so that the compiler takes all of them in one go.
     fn all<const N: usize>(bytes: &[u8; N]) -> bool {
@@ -272,29 +274,34 @@ impl Items<'_> {
         value.serialize(Writer(self.out))
     }
 
-    fn member<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<()> {
+    // Here and below: the compiler knows the name where a member is written, and is to write it as it knows it.
+    #[inline(always)]
+    fn member<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<()> {
         if self.verbatim {
             return self.text_of(value);
         }
+        self.next();
         self.name(name);
         value.serialize(Writer(self.out))
     }
 
-    /// Writes the name of a member. Names are short, so all that stands around one is written with it.
-    fn name(&mut self, name: &str) {
+    #[inline(always)]
+    fn name(&mut self, name: &'static str) {
         const ROOM: usize = 32;
         let (bytes, length) = (name.as_bytes(), name.len());
-        if length > ROOM - 4 || !is_plain(bytes) {
-            self.next();
-            quote(name, self.out);
-            return self.out.push(b':');
+        if length > ROOM - 3 || !is_plain(bytes) {
+            return self.unusual(name);
         }
         let mut text = [b'"'; ROOM];
-        text[0] = b',';
-        text[2..length + 2].copy_from_slice(bytes);
-        text[length + 3] = b':';
-        let from = usize::from(std::mem::take(&mut self.first));
-        self.out.extend_from_slice(&text[from..length + 4]);
+        text[1..=length].copy_from_slice(bytes);
+        text[length + 2] = b':';
+        self.out.extend_from_slice(&text[..length + 3]);
+    }
+
+    #[cold]
+    fn unusual(&mut self, name: &str) {
+        quote(name, self.out);
+        self.out.push(b':');
     }
 
     /// Writes a text that is JSON already.
@@ -349,6 +356,7 @@ macro_rules! items {
             type Ok = ();
             type Error = Error;
 
+            #[inline(always)]
             fn $name<T: Serialize + ?Sized>(&mut self, $($key: &'static str,)? value: &T) -> Result<()> {
                 self.$write($($key,)? value)
             }
@@ -418,10 +426,10 @@ mod tests {
         nothing: Nothing,
         #[serde(rename = "a \"name\"\n")]
         name: (),
-        #[serde(rename = "aNameOfTwentyEightCharacters")]
-        twenty_eight: (),
         #[serde(rename = "aNameOfTwentyNineCharacters!!")]
         twenty_nine: (),
+        #[serde(rename = "aNameOfThirtyCharacters!!!!!!!")]
+        thirty: (),
         numbers: BTreeMap<i32, [f64; 3]>,
         truths: BTreeMap<bool, char>,
         large: (u128, i128, u64, i64),
@@ -444,8 +452,8 @@ mod tests {
             pair: Pair(-128, 65_535),
             nothing: Nothing,
             name: (),
-            twenty_eight: (),
             twenty_nine: (),
+            thirty: (),
             numbers: BTreeMap::from([(-1, [0.5, f64::NAN, 1e300]), (20, [0.0, -0.0, 3.0])]),
             truths: BTreeMap::from([(true, 'é'), (false, '\u{1}')]),
             large: (u128::MAX, i128::MIN, u64::MAX, i64::MIN),

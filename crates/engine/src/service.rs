@@ -37,33 +37,17 @@ const CONFIGS_PER_TASK: usize = 10;
 
 #[async_trait]
 impl Operations for Engine {
-    async fn send_message(&self, caller: &Caller, request: SendMessage) -> Result<SendReply> {
-        let history = request.configuration.history_length;
-        let wait = if request.configuration.return_immediately { Wait::Taken } else { Wait::Done };
-        let handoff = request.message.task_id.is_none() && receive::is_handoff(&request.message);
-        let aware = view::is_aware(caller);
-        let Some(name) = given_name(&request) else {
-            return match self.send(caller, Box::new(request), wait).await? {
-                Sent::Message(message) => Ok(SendReply::Message(message)),
-                Sent::Task { live, .. } if handoff => Box::pin(self.handed_over(live, history)).await,
-                Sent::Task { live, .. } => {
-                    let mut task = live.into_task();
-                    view::show(&mut task, aware);
-                    feed::trim(&mut task, history);
-                    Ok(SendReply::Task(task))
-                }
-            };
-        };
-        match Box::pin(self.send(caller, Box::new(request), wait)).await.map_err(|error| names::error(error, &name))? {
-            Sent::Message(mut message) => {
-                message.task_id = Some(name);
-                Ok(SendReply::Message(message))
-            }
-            Sent::Task { live, .. } => {
-                let task = view::task(*live.into_task(), aware);
-                Box::pin(self.presented(&self.inner.scope(caller), task, &name, history)).await.map(SendReply::from)
-            }
-        }
+    // An async function would keep the message itself, twice.
+    fn send_message<'life0, 'life1, 'async_trait>(
+        &'life0 self,
+        caller: &'life1 Caller,
+        request: SendMessage,
+    ) -> Pin<Box<dyn Future<Output = Result<SendReply>> + Send + 'async_trait>>
+    where
+        'life0: 'async_trait,
+        'life1: 'async_trait,
+    {
+        Box::pin(self.answer(caller, Box::new(request)))
     }
 
     async fn stream_message(&self, caller: &Caller, request: SendMessage) -> Result<EventStream> {
@@ -371,6 +355,35 @@ impl Engine {
             self.inner.finished.keep(scope, &task.id, updated, &text);
         }
         Ok(text)
+    }
+
+    async fn answer(&self, caller: &Caller, request: Box<SendMessage>) -> Result<SendReply> {
+        let history = request.configuration.history_length;
+        let wait = if request.configuration.return_immediately { Wait::Taken } else { Wait::Done };
+        let handoff = request.message.task_id.is_none() && receive::is_handoff(&request.message);
+        let aware = view::is_aware(caller);
+        let Some(name) = given_name(&request) else {
+            return match self.send(caller, request, wait).await? {
+                Sent::Message(message) => Ok(SendReply::Message(message)),
+                Sent::Task { live, .. } if handoff => Box::pin(self.handed_over(live, history)).await,
+                Sent::Task { live, .. } => {
+                    let mut task = live.into_task();
+                    view::show(&mut task, aware);
+                    feed::trim(&mut task, history);
+                    Ok(SendReply::Task(task))
+                }
+            };
+        };
+        match Box::pin(self.send(caller, request, wait)).await.map_err(|error| names::error(error, &name))? {
+            Sent::Message(mut message) => {
+                message.task_id = Some(name);
+                Ok(SendReply::Message(message))
+            }
+            Sent::Task { live, .. } => {
+                let task = view::task(*live.into_task(), aware);
+                Box::pin(self.presented(&self.inner.scope(caller), task, &name, history)).await.map(SendReply::from)
+            }
+        }
     }
 
     async fn send(&self, caller: &Caller, request: Box<SendMessage>, wait: Wait) -> Result<Sent> {
