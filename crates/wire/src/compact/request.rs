@@ -2,8 +2,7 @@
 //! are read by v1.0's tolerant reader; only sending and webhooks have rules of their own.
 
 use chancery_core::{
-    GetExtendedCard, ListPushConfigs, ListTasks, Object, Operation, Request, Result, SendConfiguration, SendMessage, TaskId, TaskState,
-    json as proto_json,
+    ListPushConfigs, ListTasks, Object, Operation, Request, Result, SendConfiguration, SendMessage, TaskId, TaskState, json as proto_json,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeMap};
 
@@ -42,7 +41,7 @@ pub(super) fn decode(operation: Operation, json: &[u8]) -> Result<Request> {
         Operation::GetPushConfig => Request::GetPushConfig(json::read::<PushCall>(json)?.get()),
         Operation::ListPushConfigs => Request::ListPushConfigs(list_configs(json::read(json)?)),
         Operation::DeletePushConfig => Request::DeletePushConfig(json::read::<PushCall>(json)?.delete()),
-        Operation::GetExtendedCard => Request::GetExtendedCard(GetExtendedCard::default()),
+        Operation::GetExtendedCard => Request::GetExtendedCard(json::read(json)?),
     })
 }
 

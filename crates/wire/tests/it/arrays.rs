@@ -1,7 +1,7 @@
 //! An array is no object: whatever object of a message is written as the array of its values, or as an empty one, the
 //! message is refused.
 
-use chancery_core::{ErrorKind, Operation};
+use chancery_core::{Binding, ErrorKind, Operation};
 use chancery_wire::{Dialect, StreamMemory, jsonrpc};
 use serde_json::{Value, json};
 
@@ -106,4 +106,16 @@ fn an_envelope_is_no_array() {
     let refused = jsonrpc::Call::parse(br#"["2.0",1,"GetTask",{"id":"t"}]"#).unwrap_err();
     assert_eq!(refused.error.kind(), ErrorKind::InvalidRequest);
     jsonrpc::Response::parse(br#"[1,{}]"#).unwrap_err();
+}
+
+/// Whatever is asked over JSON-RPC is read to its end, also where nothing in it matters: `Call::glimpse` relies on it.
+#[test]
+fn no_parameters_are_read_in_part() {
+    let spoken = |dialect: &Dialect| Dialect::of(dialect.version(), Binding::JsonRpc) == Some(*dialect);
+    for dialect in Dialect::ALL.into_iter().filter(spoken) {
+        for (operation, wrong) in Operation::ALL.iter().flat_map(|operation| WRONG.map(|wrong| (*operation, wrong))) {
+            assert!(dialect.decode_request(operation, wrong.as_bytes()).is_err(), "{dialect:?} {operation:?} {wrong}");
+        }
+    }
+    const WRONG: [&str; 5] = ["{", "{}}", "{},\"id\":1", "{\"a\":}", "{\"a\":\"\n\"}"];
 }
