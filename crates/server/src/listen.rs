@@ -144,16 +144,22 @@ impl Protocols {
     fn new(doors: &Doors) -> Self {
         let limits = &doors.inner().limits;
         let headers = u32::try_from(BUFFER).unwrap_or(u32::MAX);
-        let interval = Some(Duration::from_secs(30));
-        let mut http1 = http1::Builder::new();
-        http1.timer(TokioTimer::new()).header_read_timeout(limits.header_time).max_headers(HEADERS).max_buf_size(BUFFER);
-        let mut http2 = http2::Builder::new(TokioExecutor::new());
-        http2.timer(TokioTimer::new()).max_concurrent_streams(HTTP2_STREAMS).max_header_list_size(headers);
-        http2.keep_alive_interval(interval).keep_alive_timeout(limits.stall_time);
+        // The builders are of different types that can be told the same.
+        macro_rules! tell {
+            ($http1:expr, $http2:expr) => {
+                $http1.timer(TokioTimer::new()).header_read_timeout(limits.header_time).max_headers(HEADERS).max_buf_size(BUFFER);
+                $http2
+                    .timer(TokioTimer::new())
+                    .max_concurrent_streams(HTTP2_STREAMS)
+                    .max_header_list_size(headers)
+                    .keep_alive_interval(Some(Duration::from_secs(30)))
+                    .keep_alive_timeout(limits.stall_time);
+            };
+        }
+        let (mut http1, mut http2) = (http1::Builder::new(), http2::Builder::new(TokioExecutor::new()));
+        tell!(http1, http2);
         let mut either = auto::Builder::new(TokioExecutor::new());
-        either.http1().timer(TokioTimer::new()).header_read_timeout(limits.header_time).max_headers(HEADERS).max_buf_size(BUFFER);
-        either.http2().timer(TokioTimer::new()).max_concurrent_streams(HTTP2_STREAMS).max_header_list_size(headers);
-        either.http2().keep_alive_interval(interval).keep_alive_timeout(limits.stall_time);
+        tell!(either.http1(), either.http2());
         Self { http1, http2, either }
     }
 }
