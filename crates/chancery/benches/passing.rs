@@ -27,9 +27,8 @@ use process::{Process, pinned, processor};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-/// The allocator of the binary `a2a`.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+// The allocator of the binary `a2a`.
+use mimalloc as _;
 
 const ROUNDS: usize = 5;
 const SPAN: Duration = Duration::from_millis(800);

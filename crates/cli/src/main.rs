@@ -37,7 +37,12 @@ use crate::{
     trouble::Trouble,
 };
 
-/// Tasks in memory cost a fifth less with it (docs/performance.md).
+// Tasks in memory cost a fifth less with it (docs/performance.md). It takes the place of the system's `malloc`, so SQLite
+// has it too, except where a program cannot do that.
+#[cfg(not(windows))]
+use mimalloc as _;
+
+#[cfg(windows)]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

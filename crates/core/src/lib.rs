@@ -18,6 +18,7 @@
 //! ```
 
 mod artifact;
+mod aside;
 mod caller;
 mod card;
 mod error;
@@ -46,6 +47,8 @@ mod validate;
 mod write;
 
 pub use artifact::Artifact;
+#[doc(hidden)]
+pub use aside::aside;
 pub use bytes::Bytes;
 pub use caller::{Caller, Carried, Circumstances, Presented, ScopeTokens, TraceContext};
 pub use card::{Capabilities, Card, Extension, Interface, Provider, Signature, Skill};

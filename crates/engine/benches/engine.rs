@@ -23,9 +23,8 @@ use tokio::{
     task::JoinSet,
 };
 
-/// The allocator of the binary `a2a`.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+// The allocator of the binary `a2a`.
+use mimalloc as _;
 
 const CALLERS: u64 = 64;
 /// How long each throughput is measured, and how often.

@@ -5,7 +5,6 @@
 //! first commit is one commit altogether.
 
 use std::{
-    collections::BTreeSet,
     future::Future,
     ops::ControlFlow,
     pin::Pin,
@@ -44,7 +43,8 @@ pub(crate) struct Journal {
     pub(crate) context: ContextId,
     /// The state and artifacts after everything that is pending.
     state: TaskState,
-    artifacts: BTreeSet<ArtifactId>,
+    /// In order.
+    artifacts: Vec<ArtifactId>,
     /// Whether the task was handed over, after everything that is pending.
     pub(crate) passed: Passed,
     /// The time of the newest status, pending ones included.
@@ -93,7 +93,8 @@ impl Journal {
     pub(crate) fn new(engine: Arc<Inner>, live: Arc<Live>) -> Self {
         let seq = live.seq();
         let (context, state, passed, updated, artifacts) = live.read(|task| {
-            let artifacts = task.artifacts.iter().map(|artifact| artifact.artifact_id.clone()).collect();
+            let mut artifacts: Vec<_> = task.artifacts.iter().map(|artifact| artifact.artifact_id.clone()).collect();
+            artifacts.sort_unstable();
             let passed = view::passed(task);
             (task.context_id.clone(), task.status.state, passed, task.status.timestamp.unwrap_or(Timestamp::EPOCH), artifacts)
         });
@@ -187,12 +188,10 @@ impl Journal {
         let illegal = || Error::from(ErrorKind::InvalidAgentResponse);
         let next = state::next(self.state, &entry.event).ok_or_else(illegal)?;
         if let Event::Artifact(update) = &entry.event {
-            let known = self.artifacts.contains(&update.artifact.artifact_id);
-            if update.append && !known {
-                return Err(illegal());
-            }
-            if !known {
-                self.artifacts.insert(update.artifact.artifact_id.clone());
+            match self.artifacts.binary_search(&update.artifact.artifact_id) {
+                Ok(_) => {}
+                Err(_) if update.append => return Err(illegal()),
+                Err(place) => self.artifacts.insert(place, update.artifact.artifact_id.clone()),
             }
         }
         self.state = next;

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use chancery_core::{
     Bytes, Caller, CancelTask, Card, Content, ContextId, DeletePushConfig, Error, ErrorKind, Event, EventStream, GetExtendedCard,
     GetPushConfig, GetTask, ListPushConfigs, ListTasks, Message, Operations, PushConfig, PushConfigPage, Request, Result, SendMessage,
-    SendReply, Seq, Subscribe, Task, TaskId, TaskPage, TaskState, Timestamp, Validate,
+    SendReply, Seq, Subscribe, Task, TaskId, TaskPage, TaskState, Timestamp, Validate, aside,
 };
 use tokio::sync::oneshot;
 
@@ -221,6 +221,15 @@ enum Sent {
     },
 }
 
+impl Sent {
+    fn new(answer: Answer, live: Arc<Live>, reader: Option<Reader>) -> Self {
+        match answer {
+            Answer::Message(message) => Self::Message(message),
+            Answer::Task(seq) => Self::Task { live, seq, _reader: reader },
+        }
+    }
+}
+
 /// The name of the task, if it is the caller who gives it one.
 fn given_name(request: &SendMessage) -> Option<TaskId> {
     if request.create_missing { request.message.task_id.clone() } else { None }
@@ -398,12 +407,22 @@ impl Engine {
         Ok(sent)
     }
 
-    // The first message of a task waits for its turn only. What else is waited for here is in a box, so that this one is short to
-    // move and to keep.
-    async fn send_plain(&self, caller: &Caller, mut request: Box<SendMessage>, wait: Wait) -> Result<Sent> {
+    async fn send_plain(&self, caller: &Caller, request: Box<SendMessage>, wait: Wait) -> Result<Sent> {
         self.demand_extensions(caller)?;
         request.validate()?;
         self.demand_media_types(&request.message)?;
+        let SendMessage { message, configuration, .. } = &*request;
+        let begins = message.task_id.is_none() && message.metadata.is_empty();
+        if begins && configuration.push_config.is_none() && caller.idempotency_key.is_none() {
+            let scope = self.inner.scope(caller);
+            return self.begin(caller, scope, None, request, None, wait).await;
+        }
+        aside(|| self.send_special(caller, request, wait)).await
+    }
+
+    /// Sends a message with which there is more to do than to begin a task.
+    // What is waited for here is in boxes of its own, so that all of it is short to move and to keep.
+    async fn send_special(&self, caller: &Caller, mut request: Box<SendMessage>, wait: Wait) -> Result<Sent> {
         if let Some(config) = &mut request.configuration.push_config {
             self.demand_push(caller)?;
             config.record.trace.clone_from(&caller.trace);
@@ -453,8 +472,7 @@ impl Engine {
             Some(id) => Some(Box::pin(self.inner.find(&scope, id)).await?),
             None => None,
         };
-        let (answer, answered) = oneshot::channel();
-        let (live, reader, answer) = match existing {
+        let sent = match existing {
             Some(live) => {
                 if !live.has_driver() {
                     self.inner.demand_open()?;
@@ -467,40 +485,50 @@ impl Engine {
                     Box::pin(self.put_config(&scope, push::filled(*config, &live.id))).await?;
                 }
                 let reader = (wait == Wait::Begun).then(|| live.reader());
+                let (answer, answered) = oneshot::channel();
                 let ask = Ask { send: request, caller: caller.clone(), key, wait, answer };
                 self.inner.command(&live, Command::Message(Box::new(ask)))?;
-                let answer = answered.await.map_err(|_| gone())?;
-                (live, reader, answer)
+                answered.await.map_err(|_| gone())?.map(|answer| Sent::new(answer, live, reader))
             }
-            None => {
-                self.inner.demand_open()?;
-                let id = request.message.task_id.take().unwrap_or_else(TaskId::generate);
-                request.message.context_id.get_or_insert_with(ContextId::generate);
-                let live = reserved.unwrap_or_else(|| self.inner.keep(Live::new(&self.inner, scope.clone(), id)));
-                let key = key.map(|mut key| {
-                    key.record.answer = KeyAnswer::Task(live.id.clone());
-                    key
-                });
-                let reader = (wait == Wait::Begun).then(|| live.reader());
-                let ask = Box::new(Ask { send: request, caller: caller.clone(), key, wait, answer });
-                let answer = if live.claim() {
-                    begun(&live, driver::work(&self.inner, live.clone(), Begin::New(ask)), answered).await
-                } else {
-                    // Another request made the task of this name at the same moment.
-                    self.inner.command(&live, Command::Message(ask))?;
-                    answered.await.map_err(|_| gone())?
-                };
-                (live, reader, answer)
-            }
+            None => self.begin(caller, scope.clone(), reserved, request, key, wait).await,
         };
-        match answer {
-            Ok(Answer::Message(message)) => Ok(Sent::Message(message)),
-            Ok(Answer::Task(seq)) => Ok(Sent::Task { live, seq, _reader: reader }),
+        match sent {
+            Ok(sent) => Ok(sent),
             Err(error) => {
                 let sent = Box::pin(self.lost_race(&scope, name, digest, error)).await?;
                 Ok(Box::pin(awaited(sent, wait)).await)
             }
         }
+    }
+
+    /// Begins a task, which is `reserved` if its name was given.
+    async fn begin(
+        &self,
+        caller: &Caller,
+        scope: Scope,
+        reserved: Option<Arc<Live>>,
+        mut request: Box<SendMessage>,
+        mut key: Option<Box<Keyed>>,
+        wait: Wait,
+    ) -> Result<Sent> {
+        self.inner.demand_open()?;
+        let id = request.message.task_id.take().unwrap_or_else(TaskId::generate);
+        request.message.context_id.get_or_insert_with(ContextId::generate);
+        let live = reserved.unwrap_or_else(|| self.inner.keep(Live::new(&self.inner, scope, id)));
+        if let Some(key) = &mut key {
+            key.record.answer = KeyAnswer::Task(live.id.clone());
+        }
+        let reader = (wait == Wait::Begun).then(|| live.reader());
+        let (answer, answered) = oneshot::channel();
+        let ask = Box::new(Ask { send: request, caller: caller.clone(), key, wait, answer });
+        let answer = if live.claim() {
+            begun(&live, driver::work(&self.inner, live.clone(), Begin::New(ask)), answered).await?
+        } else {
+            // Another request made the task of this name at the same moment.
+            self.inner.command(&live, Command::Message(ask))?;
+            aside(|| answered).await.map_err(|_| gone())??
+        };
+        Ok(Sent::new(answer, live, reader))
     }
 
     /// Two requests with one key at the same moment: the store let one through; the other answers alike.

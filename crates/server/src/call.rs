@@ -3,7 +3,7 @@
 
 use chancery_core::{
     Answer, Bytes, Caller, Carried, Error, ErrorKind, GetTask, Grant, Operations, Request, Result, ScopeTokens, Secret, SendMessage, Seq,
-    Subscribe, TraceContext, Version, extension,
+    Subscribe, TraceContext, Version, aside, extension,
 };
 use chancery_engine::clock::{Clock as _, SystemClock};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -31,17 +31,32 @@ pub(crate) fn caller(who: &Caller, headers: &HeaderMap, version: Version, known:
         caller.names_tasks = true;
     }
     if !known.is_empty() {
-        let mut asked = chancery_wire::headers::requested_extensions(version, texts(headers));
-        asked.retain(|uri| known.contains(uri));
-        if !asked.is_empty() {
-            caller.extensions = asked;
-        }
+        activate(&mut caller, headers, version, known);
+    }
+    // All of these are rare, and most requests pass by with one look.
+    if headers.keys().any(|name| [TASK_GRANT, LAST_EVENT_ID, TRACE_PARENT, IDEMPOTENCY_KEY].contains(name)) {
+        tell(&mut caller, headers)?;
+    }
+    Ok(caller)
+}
+
+/// Makes those extensions active that are asked for and known.
+#[inline(never)]
+fn activate(caller: &mut Caller, headers: &HeaderMap, version: Version, known: &[String]) {
+    let mut asked = chancery_wire::headers::requested_extensions(version, texts(headers));
+    asked.retain(|uri| known.contains(uri));
+    if !asked.is_empty() {
+        caller.extensions = asked;
     }
     if version == Version::Compact && known.iter().any(|uri| uri == extension::HANDOFF) {
         // The dialect has members of its own for handoffs.
         caller.extensions.insert(extension::HANDOFF.to_owned());
     }
-    // All of them are rare, so they are looked for in one go. Of several, the first one counts.
+}
+
+/// Tells of a caller what the rare headers say. Of several, the first one counts.
+#[cold]
+fn tell(caller: &mut Caller, headers: &HeaderMap) -> Result<()> {
     let (mut grant, mut last_event, mut parent, mut key) = (None, None, None, None);
     for (name, value) in headers {
         let found = match name {
@@ -67,7 +82,7 @@ pub(crate) fn caller(who: &Caller, headers: &HeaderMap, version: Version, known:
         let words = "must be 1 to 256 visible characters";
         caller.idempotency_key = Some(key.ok_or_else(|| Error::invalid_param("Idempotency-Key", words))?.to_owned());
     }
-    Ok(caller)
+    Ok(())
 }
 
 /// The grant that a request shows, if it shows one.
@@ -118,7 +133,7 @@ pub(crate) async fn answer(operations: &dyn Operations, caller: &mut Caller, req
     set_tenant(caller, &request);
     match *request {
         Request::StreamMessage(send) if caller.resume_after.is_some() && caller.idempotency_key.is_none() => {
-            Box::pin(resume(operations, caller, *send)).await
+            aside(|| resume(operations, caller, *send)).await
         }
         request => chancery_core::call(operations, caller, request).await,
     }

@@ -19,7 +19,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use chancery_core::{Binding, BoxError, Bytes, Card, Error, Operations, Result, ScopeTokens, Version};
+use chancery_core::{Binding, BoxError, Bytes, Card, Error, Operations, Result, ScopeTokens, Version, aside};
 use chancery_engine::Engine;
 use chancery_wire::version::{CardForm, card_form};
 use http::{
@@ -43,6 +43,10 @@ use crate::{
     signing::{self, Seal},
     visit::{self, Visit},
 };
+
+const HEALTH: &str = "/healthz";
+const READINESS: &str = "/readyz";
+const METRICS: &str = "/metrics";
 
 /// The doors of one or several agents, for whatever HTTP server stands in front of them.
 ///
@@ -231,13 +235,13 @@ impl Inner {
     {
         async move {
             if is_grpc {
-                return Box::pin(grpc::answer(&self, head, body, peer)).await;
+                return aside(|| grpc::answer(&self, head, body, peer)).await;
             }
             let mut body = std::pin::pin!(body);
             let response = self.visit(&head, body.as_mut(), peer).await;
             // Who was too slow has waited long enough.
             if !body.is_end_stream() && response.status() != StatusCode::REQUEST_TIMEOUT {
-                Box::pin(visit::discard(&self.limits, &head.headers, body)).await;
+                aside(|| visit::discard(&self.limits, &head.headers, body)).await;
             }
             response
         }
@@ -250,11 +254,13 @@ impl Inner {
         B::Error: Into<BoxError>,
     {
         let path = head.uri.path();
-        if let Some(response) = self.own(&head.method, path) {
+        if matches!(path, HEALTH | READINESS | METRICS | signing::KEYS | about::CATALOG)
+            && let Some(response) = self.own(&head.method, path)
+        {
             return response;
         }
         if let Some(route) = self.routes.iter().find(|route| route.holds(path)) {
-            return Box::pin(self.answer_at(route, head, body)).await;
+            return aside(|| self.answer_at(route, head, body)).await;
         }
         let agents = self.agents();
         let Some(agent) = find(&agents, path) else {
@@ -321,6 +327,7 @@ impl Inner {
     }
 
     /// What the server says about itself.
+    #[cold]
     fn own(&self, method: &Method, path: &str) -> Option<Response<Body>> {
         let text = |text: String, content_type| {
             let mut response = Response::new(Body::bytes(text));
@@ -329,14 +336,14 @@ impl Inner {
         };
         let plain = "text/plain; charset=utf-8";
         let response = match path {
-            "/healthz" => text("ok\n".to_owned(), plain),
-            "/readyz" if self.closing.is_cancelled() => {
+            HEALTH => text("ok\n".to_owned(), plain),
+            READINESS if self.closing.is_cancelled() => {
                 let mut response = text("stopping\n".to_owned(), plain);
                 *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
                 response
             }
-            "/readyz" => text("ready\n".to_owned(), plain),
-            "/metrics" => text(self.meter.text(self.gate.requests(), self.gate.streams()), "text/plain; version=0.0.4"),
+            READINESS => text("ready\n".to_owned(), plain),
+            METRICS => text(self.meter.text(self.gate.requests(), self.gate.streams()), "text/plain; version=0.0.4"),
             signing::KEYS | about::CATALOG => {
                 let documents = self.documents.read().unwrap_or_else(PoisonError::into_inner).clone();
                 let (document, content_type) = match path {

@@ -1,6 +1,6 @@
 //! JSON-RPC: one path for all methods of all versions.
 
-use chancery_core::{Binding, Error, ErrorKind, GetTask, Origin, Reply, Request, Result, Version};
+use chancery_core::{Binding, Error, ErrorKind, GetTask, Origin, Reply, Request, Result, Version, aside};
 use chancery_wire::{
     Dialect, StreamMemory, errors, jsonrpc,
     jsonrpc::{Call, Id, Refused},
@@ -26,7 +26,7 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// Answers a body: one call, or a batch.
 pub(crate) async fn answer(visit: &Visit<'_>, body: &[u8]) -> Response<Body> {
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
-        return Box::pin(batch(visit, body)).await;
+        return aside(|| batch(visit, body)).await;
     }
     if let Some(call) = Call::glimpse(body)
         && let Ok(asked) = read(visit, &call, false).await
@@ -34,7 +34,7 @@ pub(crate) async fn answer(visit: &Visit<'_>, body: &[u8]) -> Response<Body> {
         return asked_for(visit, call.answer_id(), asked).await;
     }
     match Call::parse(body) {
-        Ok(call) => Box::pin(single(visit, &call, false)).await,
+        Ok(call) => aside(|| single(visit, &call, false)).await,
         Err(refused) => unread(visit, refused),
     }
 }
@@ -55,6 +55,7 @@ pub(crate) fn denied(head: &Parts, denial: &Denial) -> Response<Body> {
     response
 }
 
+#[cold]
 fn unread(visit: &Visit<'_>, Refused { id, error }: Refused) -> Response<Body> {
     visit.doors.meter.refused();
     failure(dialect_of_error(visit, None), &id, &error)

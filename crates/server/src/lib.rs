@@ -22,6 +22,7 @@ mod listen;
 mod metrics;
 mod patience;
 mod rest;
+mod rooms;
 mod route;
 mod server;
 mod signing;

@@ -20,6 +20,7 @@ use crate::{
     auth::PeerCertificate,
     doors::Doors,
     patience::{HeadTimer, Stalling},
+    rooms::Rooms,
     tls::Tls,
 };
 
@@ -49,6 +50,7 @@ pub(crate) async fn serve(listener: TcpListener, tls: Option<Tls>, doors: Doors,
     let protocols = Arc::new(Protocols::new(&doors));
     let graceful = GracefulShutdown::new();
     let seats = Arc::new(Semaphore::new(doors.inner().limits.connections));
+    let rooms = Rooms::new();
     let tracker = tokio_util::task::TaskTracker::new();
     loop {
         // The semaphore is never closed.
@@ -70,7 +72,7 @@ pub(crate) async fn serve(listener: TcpListener, tls: Option<Tls>, doors: Doors,
             tracing::debug!(%error, "a connection was gone at once");
             continue;
         }
-        let (protocols, doors, watcher, stop) = (protocols.clone(), doors.clone(), graceful.watcher(), stop.clone());
+        let (protocols, doors, rooms, watcher, stop) = (protocols.clone(), doors.clone(), rooms.clone(), graceful.watcher(), stop.clone());
         let tls = tls.as_ref().map(Tls::acceptor);
         let (stall, patience) = (doors.inner().limits.stall_time, doors.inner().limits.header_time);
         tracker.spawn(Box::pin(async move {
@@ -80,7 +82,7 @@ pub(crate) async fn serve(listener: TcpListener, tls: Option<Tls>, doors: Doors,
                     if let Some(certificate) = &certificate {
                         request.extensions_mut().insert(certificate.clone());
                     }
-                    doors.answer(request, Some(peer.ip()))
+                    rooms.house(doors.answer(request, Some(peer.ip())))
                 })
             };
             let served = match tls {

@@ -9,7 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use chancery_core::{Answer, Binding, BoxError, Bytes, Caller, Error, ErrorKind, EventStream, Operation, Reply, Request, Result, Version};
+use chancery_core::{
+    Answer, Binding, BoxError, Bytes, Caller, Error, ErrorKind, EventStream, Operation, Reply, Request, Result, Version, aside,
+};
 use chancery_wire::headers;
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
@@ -92,7 +94,7 @@ impl<'a> Visit<'a> {
         };
         let (mut who, until, guest) = match admitted {
             Ok((who, until)) => (who, until, None),
-            Err(denial) => match Box::pin(grant::opening(agent, &head.headers)).await {
+            Err(denial) => match aside(|| grant::opening(agent, &head.headers)).await {
                 Some(opening) => (Caller::anonymous(), None, Some(Arc::new(Guest { opening, denial }))),
                 None => return Err(denied(denial)),
             },
@@ -245,11 +247,12 @@ impl<'a> Visit<'a> {
         }
         let Some(auth) = &self.agent.auth else { return Ok(()) };
         let Err(denial) = self.allowed(auth, operation, request) else { return Ok(()) };
-        let opening = Box::pin(grant::opening(self.agent, &self.head.headers)).await;
+        let opening = aside(|| grant::opening(self.agent, &self.head.headers)).await;
         if opening.is_some_and(|opening| opening.covers(request)) { Ok(()) } else { Err(denial) }
     }
 
     /// Whose streams and requests are counted together.
+    #[cold]
     fn who(&self, caller: &Caller) -> String {
         match (&caller.subject, self.peer) {
             (Some(subject), _) => format!("{}/{subject}", caller.tenant),
@@ -412,6 +415,7 @@ pub(crate) async fn in_time<T>(deadline: Option<tokio::time::Instant>, answer: i
     }
 }
 
+#[cold]
 fn too_large(limit: usize) -> Refusal {
     let error = Error::new(ErrorKind::InvalidRequest, format!("The body is larger than {limit} bytes"));
     Refusal { status: StatusCode::PAYLOAD_TOO_LARGE, error }

@@ -28,9 +28,8 @@ use process::{Process, pinned};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-/// The allocator of the binary `a2a`, for all servers.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+// The allocator of the binary `a2a`, for all servers.
+use mimalloc as _;
 
 const ROUNDS: usize = 5;
 const SPAN: Duration = Duration::from_millis(1_500);
@@ -215,7 +214,8 @@ async fn row_alone(folder: &Path, row: &str, tasks: usize) {
     fill(&ours, tasks).await;
     let (get, list) = learn(&ours, folder).await;
     let bare = Process::start("bare", folder);
-    let stream = request("POST", "/stream", &call("SendStreamingMessage", &message(&format!("stream {CHUNKS}"), "")));
+    let path = if kind == "bare" { "/stream" } else { "/" };
+    let stream = request("POST", path, &call("SendStreamingMessage", &message(&format!("stream {CHUNKS}"), "")));
     let request = match what {
         "send" => work(""),
         "get" => get,
