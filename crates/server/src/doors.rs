@@ -44,10 +44,6 @@ use crate::{
     visit::{self, Visit},
 };
 
-const HEALTH: &str = "/healthz";
-const READINESS: &str = "/readyz";
-const METRICS: &str = "/metrics";
-
 /// The doors of one or several agents, for whatever HTTP server stands in front of them.
 ///
 /// [`Server`](crate::Server) does that by itself; this is for those who have one already.
@@ -235,7 +231,7 @@ impl Inner {
     {
         async move {
             if is_grpc {
-                return aside(|| grpc::answer(&self, head, body, peer)).await;
+                return Box::pin(grpc::answer(&self, head, body, peer)).await;
             }
             let mut body = std::pin::pin!(body);
             let response = self.visit(&head, body.as_mut(), peer).await;
@@ -254,9 +250,7 @@ impl Inner {
         B::Error: Into<BoxError>,
     {
         let path = head.uri.path();
-        if matches!(path, HEALTH | READINESS | METRICS | signing::KEYS | about::CATALOG)
-            && let Some(response) = self.own(&head.method, path)
-        {
+        if let Some(response) = self.own(&head.method, path) {
             return response;
         }
         if let Some(route) = self.routes.iter().find(|route| route.holds(path)) {
@@ -327,7 +321,6 @@ impl Inner {
     }
 
     /// What the server says about itself.
-    #[cold]
     fn own(&self, method: &Method, path: &str) -> Option<Response<Body>> {
         let text = |text: String, content_type| {
             let mut response = Response::new(Body::bytes(text));
@@ -336,14 +329,14 @@ impl Inner {
         };
         let plain = "text/plain; charset=utf-8";
         let response = match path {
-            HEALTH => text("ok\n".to_owned(), plain),
-            READINESS if self.closing.is_cancelled() => {
+            "/healthz" => text("ok\n".to_owned(), plain),
+            "/readyz" if self.closing.is_cancelled() => {
                 let mut response = text("stopping\n".to_owned(), plain);
                 *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
                 response
             }
-            READINESS => text("ready\n".to_owned(), plain),
-            METRICS => text(self.meter.text(self.gate.requests(), self.gate.streams()), "text/plain; version=0.0.4"),
+            "/readyz" => text("ready\n".to_owned(), plain),
+            "/metrics" => text(self.meter.text(self.gate.requests(), self.gate.streams()), "text/plain; version=0.0.4"),
             signing::KEYS | about::CATALOG => {
                 let documents = self.documents.read().unwrap_or_else(PoisonError::into_inner).clone();
                 let (document, content_type) = match path {

@@ -252,7 +252,6 @@ impl<'a> Visit<'a> {
     }
 
     /// Whose streams and requests are counted together.
-    #[cold]
     fn who(&self, caller: &Caller) -> String {
         match (&caller.subject, self.peer) {
             (Some(subject), _) => format!("{}/{subject}", caller.tenant),
