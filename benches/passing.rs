@@ -1,6 +1,6 @@
 //! What it costs to pass work on, beside the call itself. One command makes the table:
 //!
-//! `cargo bench -p chancery --bench passing`
+//! `cargo bench -p chancery-benches --bench passing`
 //!
 //! Agent B is a server in a process of its own on one core. This process is agent A, on the other core: it calls B as any
 //! client does, it runs turns that delegate the same words to B, and it runs turns that delegate nothing. What counts is the

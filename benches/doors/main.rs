@@ -1,7 +1,7 @@
 //! What the doors cost, beside a bare axum server that parses the same body and answers a constant of
 //! the same size. One command makes the table:
 //!
-//! `cargo bench -p chancery --bench doors`
+//! `cargo bench -p chancery-benches --bench doors`
 //!
 //! Servers are processes of their own on one core, the load is on another; what counts is the processor
 //! time of the server per request, as the median of interleaved rounds.
@@ -11,6 +11,7 @@
 #![allow(missing_docs, reason = "nobody uses it but cargo")]
 
 mod bare;
+mod layout;
 mod load;
 #[path = "../process/mod.rs"]
 mod process;
@@ -60,6 +61,7 @@ fn main() {
             let tasks = value("--tasks").map_or(TASKS, |tasks| tasks.parse().unwrap());
             match value("--row") {
                 Some(row) => runtime.block_on(row_alone(&folder, &row, tasks)),
+                None if arguments.iter().any(|argument| argument == "--layout") => runtime.block_on(layout::make(&folder)),
                 None => runtime.block_on(table(&folder, value("--only").as_deref())),
             }
             std::fs::remove_dir_all(&folder).unwrap();
@@ -149,6 +151,12 @@ fn work(more: &str) -> Vec<u8> {
     request("POST", "/", &call("SendMessage", &message("work The tide turns, the boats stay.", more)))
 }
 
+/// A call for a stream of events; the bare server has a path of its own for it.
+fn streamed(kind: &str) -> Vec<u8> {
+    let path = if kind == "bare" { "/stream" } else { "/" };
+    request("POST", path, &call("SendStreamingMessage", &message(&format!("stream {CHUNKS}"), "")))
+}
+
 fn line(what: &str, measured: &str, target: &str, holds: bool) {
     println!("| {what} | {measured} | {target} | {} |", if holds { "holds" } else { "MISSED" });
 }
@@ -214,13 +222,11 @@ async fn row_alone(folder: &Path, row: &str, tasks: usize) {
     fill(&ours, tasks).await;
     let (get, list) = learn(&ours, folder).await;
     let bare = Process::start("bare", folder);
-    let path = if kind == "bare" { "/stream" } else { "/" };
-    let stream = request("POST", path, &call("SendStreamingMessage", &message(&format!("stream {CHUNKS}"), "")));
     let request = match what {
         "send" => work(""),
         "get" => get,
         "list" => list,
-        _ => stream,
+        _ => streamed(kind),
     };
     let server = if kind == "bare" { &bare } else { &ours };
     println!("process {}", server.id());
@@ -247,8 +253,7 @@ async fn requests(folder: &Path) {
     let bare = Process::start("bare", folder);
     let bare_sqlite = Process::start("bare-sqlite", folder);
     let send = work("");
-    let stream = request("POST", "/", &call("SendStreamingMessage", &message(&format!("stream {CHUNKS}"), "")));
-    let bare_stream = request("POST", "/stream", &call("SendStreamingMessage", &message(&format!("stream {CHUNKS}"), "")));
+    let (stream, bare_stream) = (streamed("memory"), streamed("bare"));
     let rows: Vec<(&str, &Process, &[u8], bool)> = vec![
         ("bare send", &bare, &send, false),
         ("bare sqlite send", &bare_sqlite, &send, false),

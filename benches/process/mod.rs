@@ -26,12 +26,24 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) fn start(kind: &str, folder: &Path) -> Self {
+        Self::start_under(&[], kind, folder)
+    }
+
+    /// Starts it as an argument of another program.
+    pub(crate) fn start_under(program: &[&str], kind: &str, folder: &Path) -> Self {
         let mut command = pinned(0);
-        command.arg(std::env::current_exe().unwrap()).args(["--serve", kind, "--folder"]).arg(folder);
+        command.args(program).arg(std::env::current_exe().unwrap()).args(["--serve", kind, "--folder"]).arg(folder);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         Self { child, place: line.trim().to_owned() }
+    }
+
+    /// Lets it end in its own way.
+    pub(crate) fn stop(mut self) {
+        let sent = Command::new("kill").arg(self.id().to_string()).status().unwrap();
+        assert!(sent.success(), "the server had gone");
+        self.child.wait().unwrap();
     }
 
     pub(crate) fn id(&self) -> u32 {
