@@ -15,9 +15,6 @@ use tokio::{
     time::{self, Sleep},
 };
 
-/// What is shorter is copied together and written in one piece, which costs the kernel less than a list of pieces.
-const SHORT: usize = 2_048;
-
 /// A connection whose peer must read in time.
 pub(crate) struct Stalling {
     stream: TcpStream,
@@ -57,17 +54,8 @@ impl AsyncWrite for Stalling {
     }
 
     fn poll_write_vectored(mut self: Pin<&mut Self>, cx: &mut Context<'_>, slices: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
-        let length: usize = slices.iter().map(|slice| slice.len()).sum();
-        if length > SHORT {
-            let written = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
-            return self.watch(cx, written);
-        }
-        let (mut whole, mut end) = ([0; SHORT], 0);
-        for slice in slices {
-            whole[end..end + slice.len()].copy_from_slice(slice);
-            end += slice.len();
-        }
-        self.poll_write(cx, &whole[..end])
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        self.watch(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -131,26 +119,7 @@ impl Future for Wait {
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::AsyncReadExt as _;
-
     use super::*;
-
-    #[tokio::test]
-    async fn pieces_arrive_in_their_order_whether_they_are_short_or_long() {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mut peer = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        let mut stalling = Stalling::new(listener.accept().await.unwrap().0, WAIT);
-        for length in [0, 1, SHORT / 2, SHORT / 2 + 1, 4 * SHORT] {
-            let (left, right) = (vec![b'l'; length], vec![b'r'; length]);
-            let slices = [io::IoSlice::new(&left), io::IoSlice::new(&[]), io::IoSlice::new(&right)];
-            // The kernel has room for all of it.
-            let written = std::future::poll_fn(|cx| Pin::new(&mut stalling).poll_write_vectored(cx, &slices)).await.unwrap();
-            assert_eq!(written, 2 * length);
-            let mut heard = vec![0; written];
-            peer.read_exact(&mut heard).await.unwrap();
-            assert_eq!(heard, [left, right].concat());
-        }
-    }
 
     const WAIT: Duration = Duration::from_secs(10);
 
