@@ -23,7 +23,7 @@ use chancery::{
     Artifact, Caller, Card, Client, Engine, Failure, Limits, Memory, Operations, Outcome, Passing, Server, Sqlite, Turn,
     core::{Message, Peers as _, SendMessage, SendReply, TaskId, extension},
 };
-use process::{Process, pinned, processor};
+use process::{Process, pin_to_one_core, processor};
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -46,11 +46,7 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     match value("--serve") {
         Some(kind) => runtime.block_on(serve(&kind, Path::new(&value("--folder").unwrap()))),
-        None if value("--pinned").is_none() => {
-            let mut command = pinned(1);
-            command.arg(&arguments[0]).args(&arguments[1..]).args(["--pinned", "yes"]);
-            std::process::exit(command.status().unwrap().code().unwrap_or(1));
-        }
+        None if value("--pinned").is_none() => pin_to_one_core(&arguments),
         None => {
             let folder = std::env::temp_dir().join(format!("chancery-passing-{}", std::process::id()));
             std::fs::create_dir_all(&folder).unwrap();

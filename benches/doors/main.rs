@@ -25,7 +25,7 @@ use std::{
 use bare::Answers;
 use chancery::{Artifact, Card, Failure, Limits, Memory, Outcome, Server, Turn};
 use load::{Line, request};
-use process::{Process, pinned};
+use process::{Process, pin_to_one_core};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
@@ -67,13 +67,6 @@ fn main() {
             std::fs::remove_dir_all(&folder).unwrap();
         }
     }
-}
-
-/// Runs this program again, on the second core if there is one.
-fn pin_to_one_core(arguments: &[String]) {
-    let mut command = pinned(1);
-    command.arg(&arguments[0]).args(&arguments[1..]).args(["--pinned", "yes"]);
-    std::process::exit(command.status().unwrap().code().unwrap_or(1));
 }
 
 // --- The servers --------------------------------------------------------------------------------

@@ -10,11 +10,18 @@ use std::{
 };
 
 /// A command on one core, where the machine has so many.
-pub(crate) fn pinned(core: usize) -> Command {
+fn pinned(core: usize) -> Command {
     let cores = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default().matches("processor\t").count();
     let mut command = Command::new("taskset");
     command.arg("-c").arg(core.min(cores.saturating_sub(1)).to_string());
     command
+}
+
+/// Runs this program again, on the second core if there is one.
+pub(crate) fn pin_to_one_core(arguments: &[String]) {
+    let mut command = pinned(1);
+    command.arg(&arguments[0]).args(&arguments[1..]).args(["--pinned", "yes"]);
+    std::process::exit(command.status().unwrap().code().unwrap_or(1));
 }
 
 /// This program again, as a server.
