@@ -421,7 +421,7 @@ impl Store for Memory {
     async fn places(&self, scope: &Scope, filter: Filter) -> Result<Places> {
         let inner = self.lock();
         let (page, total) = inner.page(scope, &filter);
-        Ok(Places::new(page.into_iter().cloned().collect(), total))
+        Ok(Places::new(page.into_iter().cloned().collect::<Arc<_>>(), total))
     }
 
     async fn key(&self, scope: &Scope, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {

@@ -372,8 +372,8 @@ impl Listing {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Places {
-    /// The time of each task's status, and its id.
-    pub tasks: Vec<(Timestamp, TaskId)>,
+    /// The time of each task's status, and its id. Whoever remembers a page shares it.
+    pub tasks: Arc<[(Timestamp, TaskId)]>,
     /// How many match, whatever the page.
     pub total: usize,
 }
@@ -381,8 +381,8 @@ pub struct Places {
 impl Places {
     /// The places of a page.
     #[must_use]
-    pub fn new(tasks: Vec<(Timestamp, TaskId)>, total: usize) -> Self {
-        Self { tasks, total }
+    pub fn new(tasks: impl Into<Arc<[(Timestamp, TaskId)]>>, total: usize) -> Self {
+        Self { tasks: tasks.into(), total }
     }
 }
 
@@ -449,7 +449,7 @@ pub trait Store: Send + Sync + 'static {
     /// Lists where tasks stand, and nothing of what is in them.
     async fn places(&self, scope: &Scope, filter: Filter) -> Result<Places> {
         let Listing { tasks, total } = self.list(scope, filter).await?;
-        Ok(Places::new(tasks.into_iter().map(|stored| (stored.head.updated, stored.head.id)).collect(), total))
+        Ok(Places::new(tasks.into_iter().map(|stored| (stored.head.updated, stored.head.id)).collect::<Arc<_>>(), total))
     }
 
     /// What a request with this key led to.

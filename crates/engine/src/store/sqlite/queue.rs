@@ -1,12 +1,14 @@
 //! A bounded way to threads of the store: who finds it full is refused at once, not kept waiting.
+//!
+//! At most one thread is on its way to the jobs at any time; when it has taken its share and some are left, it
+//! calls the next. A burst of small jobs then wakes one thread, and a burst of large ones all of them.
 
 use std::{
+    collections::VecDeque,
     fmt,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::JoinHandle,
 };
-
-use tokio::sync::mpsc::{self, error::TrySendError};
 
 use crate::store::{Error, Result};
 
@@ -14,39 +16,120 @@ const LENGTH: usize = 4_096;
 
 /// Jobs for threads, and the threads.
 pub(super) struct Queue<J> {
-    jobs: Mutex<Option<mpsc::Sender<J>>>,
+    jobs: Arc<Jobs<J>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-impl<J> Queue<J> {
-    pub(super) fn new() -> (Self, mpsc::Receiver<J>) {
-        let (jobs, queue) = mpsc::channel(LENGTH);
-        (Self { jobs: Mutex::new(Some(jobs)), threads: Mutex::default() }, queue)
+/// Where threads find their jobs.
+pub(super) struct Jobs<J> {
+    state: Mutex<State<J>>,
+    bell: Condvar,
+}
+
+struct State<J> {
+    waiting: VecDeque<J>,
+    /// Threads that wait for the bell.
+    idle: usize,
+    /// Whether the bell was rung for a thread that did not come yet.
+    called: bool,
+    /// Threads that did not end.
+    threads: usize,
+    closed: bool,
+}
+
+impl<J: Send + 'static> Queue<J> {
+    pub(super) fn new() -> Self {
+        let state = State { waiting: VecDeque::new(), idle: 0, called: false, threads: 0, closed: false };
+        Self { jobs: Arc::new(Jobs { state: Mutex::new(state), bell: Condvar::new() }), threads: Mutex::default() }
     }
 
-    /// Starts a thread that ends when the queue is closed and empty.
-    pub(super) fn spawn(&self, name: &str, work: impl FnOnce() + Send + 'static) -> Result<()> {
-        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work).map_err(|error| Error::Unavailable(error.into()))?;
+    /// Starts a thread, which is to end when there are no more jobs to take.
+    pub(super) fn spawn(&self, name: &str, work: impl FnOnce(&Jobs<J>) + Send + 'static) -> Result<()> {
+        self.jobs.lock().threads += 1;
+        let leaving = Leaving(self.jobs.clone());
+        let run = move || work(&leaving.0);
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(|error| Error::Unavailable(error.into()))?;
         self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
         Ok(())
     }
 
     pub(super) fn push(&self, job: J) -> Result<()> {
-        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        jobs.as_ref().ok_or_else(closed)?.try_send(job).map_err(|refused| match refused {
-            TrySendError::Full(_) => Error::Unavailable(format!("{LENGTH} calls are waiting").into()),
-            TrySendError::Closed(_) => closed(),
-        })
+        let mut state = self.jobs.lock();
+        if state.closed {
+            return Err(closed());
+        }
+        if state.waiting.len() >= LENGTH {
+            return Err(Error::Unavailable(format!("{LENGTH} calls are waiting").into()));
+        }
+        state.waiting.push_back(job);
+        self.jobs.call(state);
+        Ok(())
     }
+}
 
+impl<J> Queue<J> {
     /// Takes no more jobs, and waits until those that were queued are done.
     pub(super) fn close(&self) {
-        drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.jobs.lock().closed = true;
+        self.jobs.bell.notify_all();
         for thread in self.threads.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
             if thread.join().is_err() {
                 tracing::error!("a thread of the store panicked");
             }
         }
+    }
+}
+
+impl<J> Jobs<J> {
+    /// Waits for jobs and takes some, but not more than `most`. `false` when there will be no more.
+    pub(super) fn take(&self, jobs: &mut Vec<J>, most: usize) -> bool {
+        let mut state = self.lock();
+        while state.waiting.is_empty() {
+            if state.closed {
+                return false;
+            }
+            state.idle += 1;
+            state = self.bell.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle -= 1;
+            state.called = false;
+        }
+        let count = state.waiting.len().min(most);
+        jobs.extend(state.waiting.drain(..count));
+        self.call(state);
+        true
+    }
+
+    /// Calls a thread, if there is something to do, one that has nothing to do, and none on its way.
+    fn call(&self, mut state: MutexGuard<'_, State<J>>) {
+        if state.waiting.is_empty() || state.idle == 0 || state.called {
+            return;
+        }
+        state.called = true;
+        drop(state);
+        self.bell.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<J>> {
+        // Nothing in here panics half way through a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A thread that ends, in whatever way. Without the last one nobody would ever answer what waits.
+struct Leaving<J>(Arc<Jobs<J>>);
+
+impl<J> Drop for Leaving<J> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.threads -= 1;
+        if state.threads > 0 {
+            return;
+        }
+        state.closed = true;
+        let unanswered = std::mem::take(&mut state.waiting);
+        // Not under the lock: who hears of it may ask again.
+        drop(state);
+        drop(unanswered);
     }
 }
 
@@ -64,4 +147,97 @@ impl<J> Drop for Queue<J> {
 
 pub(super) fn closed() -> Error {
     Error::Unavailable("the store is closed".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Barrier, mpsc};
+
+    use super::*;
+
+    type Job = Box<dyn FnOnce() + Send>;
+
+    fn work(jobs: &Jobs<Job>) {
+        let mut taken = Vec::new();
+        while jobs.take(&mut taken, 2) {
+            taken.drain(..).for_each(|job| job());
+        }
+    }
+
+    #[test]
+    fn every_job_is_done_once_and_the_rest_before_the_end() {
+        let queue = Queue::<Job>::new();
+        for _ in 0..3 {
+            queue.spawn("worker", work).unwrap();
+        }
+        let (done, all) = mpsc::channel();
+        for number in 0..1_000 {
+            let done = done.clone();
+            queue.push(Box::new(move || done.send(number).unwrap())).unwrap();
+        }
+        queue.close();
+        drop(done);
+        let mut all: Vec<_> = all.iter().collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..1_000).collect::<Vec<_>>());
+        assert!(queue.push(Box::new(|| {})).is_err(), "it is closed");
+    }
+
+    /// Jobs that wait for each other end only if each has a thread of its own.
+    #[test]
+    fn jobs_that_take_long_have_all_threads() {
+        let queue = Queue::<Job>::new();
+        let together = Arc::new(Barrier::new(3));
+        for _ in 0..3 {
+            queue
+                .spawn("worker", |jobs| {
+                    let mut taken = Vec::new();
+                    while jobs.take(&mut taken, 1) {
+                        taken.drain(..).for_each(|job| job());
+                    }
+                })
+                .unwrap();
+        }
+        for _ in 0..300 {
+            let together = together.clone();
+            queue
+                .push(Box::new(move || {
+                    together.wait();
+                }))
+                .unwrap();
+        }
+        queue.close();
+    }
+
+    #[test]
+    fn who_finds_it_full_is_refused() {
+        let queue = Queue::<Job>::new();
+        let (go, wait) = mpsc::channel::<()>();
+        queue
+            .spawn("worker", move |jobs| {
+                wait.recv().unwrap();
+                work(jobs);
+            })
+            .unwrap();
+        for _ in 0..LENGTH {
+            queue.push(Box::new(|| {})).unwrap();
+        }
+        let refused = queue.push(Box::new(|| {}));
+        assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
+        go.send(()).unwrap();
+        queue.close();
+    }
+
+    #[test]
+    fn nobody_waits_for_threads_that_are_gone() {
+        let queue = Queue::<Job>::new();
+        let (go, wait) = mpsc::channel::<()>();
+        queue.spawn("worker", move |_| wait.recv().unwrap()).unwrap();
+        let (answer, answered) = mpsc::channel::<()>();
+        queue.push(Box::new(move || answer.send(()).unwrap())).unwrap();
+        // The thread ends without a look at its jobs, as one does that panics.
+        go.send(()).unwrap();
+        assert!(answered.recv().is_err(), "what waited is dropped");
+        assert!(queue.push(Box::new(|| {})).is_err(), "and nothing more is taken");
+    }
 }

@@ -5,17 +5,17 @@
 use std::{
     cell::RefCell,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use chancery_core::{Bytes, PushConfigId, Seq, TaskId, TaskState, Timestamp};
 use foldhash::HashMap;
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use super::{
     change::due,
-    queue::{Queue, closed},
+    queue::{Jobs, Queue, closed},
     schema,
     tally::Tally,
     value::{SEQ_BITS, count, limit, log_key, nanos, scope as scope_of, seq, standing, timestamp, unreadable},
@@ -36,12 +36,10 @@ pub(super) struct Readers(Queue<Job>);
 
 impl Readers {
     pub(super) fn start(path: &Path, count: usize) -> Result<Self> {
-        let (queue, jobs) = Queue::new();
-        let jobs = Arc::new(Mutex::new(jobs));
+        let queue = Queue::new();
         for _ in 0..count.max(1) {
             let worker = Worker { path: path.to_owned(), connection: None, memo: RefCell::default() };
-            let jobs = jobs.clone();
-            queue.spawn("chancery-read", move || worker.run(&jobs))?;
+            queue.spawn("chancery-read", move |jobs| worker.run(jobs))?;
         }
         Ok(Self(queue))
     }
@@ -75,9 +73,9 @@ struct Worker {
 }
 
 impl Worker {
-    fn run(mut self, queue: &Mutex<mpsc::Receiver<Job>>) {
+    fn run(mut self, queue: &Jobs<Job>) {
         let mut jobs = Vec::with_capacity(BATCH);
-        while queue.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv_many(&mut jobs, BATCH) > 0 {
+        while queue.take(&mut jobs, BATCH) {
             for job in jobs.drain(..) {
                 job(self.view());
             }
@@ -119,13 +117,16 @@ pub(super) struct View<'a> {
 struct Memo {
     /// The state of the file, as the connection counts.
     version: i64,
-    pages: HashMap<(Scope, Filter), Page<(Timestamp, TaskId)>>,
+    pages: HashMap<(Scope, Filter), Page<Places>>,
 }
+
+/// Where tasks stand: the times of their statuses, and their ids.
+pub(super) type Places = Arc<[(Timestamp, TaskId)]>;
 
 /// A page of a list.
 #[derive(Clone)]
 pub(super) struct Page<T> {
-    pub(super) tasks: Vec<T>,
+    pub(super) tasks: T,
     pub(super) total: Total,
 }
 
@@ -191,12 +192,12 @@ impl View<'_> {
         Ok(log)
     }
 
-    pub(super) fn list(&self, scope: &Scope, filter: &Filter) -> Result<Page<Stored>> {
+    pub(super) fn list(&self, scope: &Scope, filter: &Filter) -> Result<Page<Vec<Stored>>> {
         self.page(scope, filter, |query| query.page(), |row| self.stored(row))
     }
 
     /// As `list`, from an index alone; or from memory, when it was asked before and nothing was written since.
-    pub(super) fn places(&self, scope: Scope, filter: Filter) -> Result<Page<(Timestamp, TaskId)>> {
+    pub(super) fn places(&self, scope: Scope, filter: Filter) -> Result<Page<Places>> {
         let version = self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
         let mut memo = self.memo.borrow_mut();
         if memo.version != version || memo.pages.len() >= PAGES {
@@ -207,7 +208,8 @@ impl View<'_> {
             return Ok(page.clone());
         }
         let place = |row: &rusqlite::Row<'_>| Ok((timestamp(row.get(0)?)?, row.get_ref(1)?.as_str().map_err(unreadable)?.into()));
-        let page = self.page(&asked.0, &asked.1, |query| query.places(), place)?;
+        let Page { tasks, total } = self.page(&asked.0, &asked.1, |query| query.places(), place)?;
+        let page = Page { tasks: Places::from(tasks), total };
         memo.pages.insert(asked, page.clone());
         Ok(page)
     }
@@ -218,7 +220,7 @@ impl View<'_> {
         filter: &Filter,
         sql: fn(&Query<'_>) -> String,
         task: impl Fn(&rusqlite::Row<'_>) -> Result<T>,
-    ) -> Result<Page<T>> {
+    ) -> Result<Page<Vec<T>>> {
         let Some(owner) = self.scope(scope)? else { return Ok(Page { tasks: Vec::new(), total: Total::Counted(0) }) };
         let mut query = Query::new(owner, filter);
         let tallied = filter.context.is_none() && filter.updated_from.is_none();

@@ -11,11 +11,11 @@
 use std::sync::Arc;
 
 use rusqlite::{Connection, ErrorCode};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use super::{
     change::{Changes, ScopeKeys},
-    queue::{Queue, closed},
+    queue::{Jobs, Queue, closed},
     tally::Tallies,
 };
 use crate::store::{Error, Result};
@@ -28,9 +28,9 @@ pub(super) struct Writer(Queue<Box<dyn Job>>);
 
 impl Writer {
     pub(super) fn start(connection: Connection, tallies: Arc<Tallies>) -> Result<Self> {
-        let (queue, jobs) = Queue::new();
+        let queue = Queue::new();
         let worker = Worker { connection, tallies, scopes: ScopeKeys::default(), data_version: None };
-        queue.spawn("chancery-write", move || worker.run(jobs))?;
+        queue.spawn("chancery-write", move |jobs| worker.run(jobs))?;
         Ok(Self(queue))
     }
 
@@ -141,9 +141,9 @@ struct Worker {
 }
 
 impl Worker {
-    fn run(mut self, mut queue: mpsc::Receiver<Box<dyn Job>>) {
+    fn run(mut self, queue: &Jobs<Box<dyn Job>>) {
         let mut jobs = Vec::with_capacity(BATCH);
-        while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
+        while queue.take(&mut jobs, BATCH) {
             match self.transact(&mut jobs) {
                 Err(failure) if !failure.general && jobs.len() > 1 => jobs.drain(..).for_each(|job| self.alone(job)),
                 result => answer(&mut jobs, result),
