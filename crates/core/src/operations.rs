@@ -3,7 +3,6 @@
 use std::pin::Pin;
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use futures_core::Stream;
 
 use crate::{
@@ -59,11 +58,12 @@ pub trait Operations: Send + Sync {
     /// Reads the card for authenticated callers.
     async fn get_extended_card(&self, caller: &Caller, request: GetExtendedCard) -> Result<Card>;
 
-    /// The answer to a request as v1.0 JSON, from those who have it at hand: the text that the answer of the
-    /// operation would be, under the same rules. `None` says nothing; the operation is to be called then.
-    async fn at_hand(&self, caller: &Caller, request: &Request) -> Result<Option<Bytes>> {
-        let _ = (caller, request); // Most have nothing at hand.
-        Ok(None)
+    /// Writes the answer to a request as v1.0 JSON behind what is in `out`, if it is at hand: the text that the answer
+    /// of the operation would be, under the same rules. `false` says nothing; the operation is to be called then. What is in `out`
+    /// after `false`, or after an error, is not to be used.
+    async fn at_hand(&self, caller: &Caller, request: &Request, out: &mut Vec<u8>) -> Result<bool> {
+        let _ = (caller, request, out); // Most have nothing at hand.
+        Ok(false)
     }
 }
 

@@ -41,8 +41,8 @@ impl Text {
     }
 
     /// All of it.
-    pub(crate) fn whole(&self) -> Bytes {
-        self.json.clone()
+    pub(crate) fn whole(&self) -> &[u8] {
+        &self.json
     }
 
     /// Writes it as an element of a list, with or without artifacts.

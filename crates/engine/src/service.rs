@@ -8,9 +8,9 @@ use std::{
 
 use async_trait::async_trait;
 use chancery_core::{
-    Bytes, Caller, CancelTask, Card, Content, ContextId, DeletePushConfig, Error, ErrorKind, Event, EventStream, GetExtendedCard,
-    GetPushConfig, GetTask, ListPushConfigs, ListTasks, Message, Operations, PushConfig, PushConfigPage, Request, Result, SendMessage,
-    SendReply, Seq, Subscribe, Task, TaskId, TaskPage, TaskState, Timestamp, Validate, aside,
+    Caller, CancelTask, Card, Content, ContextId, DeletePushConfig, Error, ErrorKind, Event, EventStream, GetExtendedCard, GetPushConfig,
+    GetTask, ListPushConfigs, ListTasks, Message, Operations, PushConfig, PushConfigPage, Request, Result, SendMessage, SendReply, Seq,
+    Subscribe, Task, TaskId, TaskPage, TaskState, Timestamp, Validate, aside,
 };
 use tokio::sync::oneshot;
 
@@ -103,19 +103,21 @@ impl Operations for Engine {
         Ok(page)
     }
 
-    async fn at_hand(&self, caller: &Caller, request: &Request) -> Result<Option<Bytes>> {
+    async fn at_hand(&self, caller: &Caller, request: &Request, out: &mut Vec<u8>) -> Result<bool> {
         match request {
             Request::GetTask(request) if request.history_length.is_none() => {
                 self.demand_extensions(caller)?;
                 let scope = receive::scope(&self.inner, caller, &request.id).await?;
-                self.task_text(&scope, &request.id, view::is_aware(caller)).await.map(Some)
+                self.write_task(&scope, &request.id, view::is_aware(caller), out).await?;
+                Ok(true)
             }
             Request::ListTasks(request) if request.history_length.is_none() => {
                 self.demand_extensions(caller)?;
                 request.validate()?;
-                self.page_text(&self.inner.scope(caller), request, view::is_aware(caller)).await.map(Some)
+                self.write_page(&self.inner.scope(caller), request, view::is_aware(caller), out).await?;
+                Ok(true)
             }
-            _ => Ok(None),
+            _ => Ok(false),
         }
     }
 
@@ -293,37 +295,39 @@ impl Engine {
         Ok(SendReply::from(task))
     }
 
-    /// A task as text.
-    async fn task_text(&self, scope: &Scope, id: &TaskId, aware: bool) -> Result<Bytes> {
-        if let Some(text) = self.inner.finished.recent(scope, id, self.inner.oldest()) {
-            return Ok(text.whole());
-        }
-        let task = self.look(scope, id).await?;
-        Ok(self.text(scope, task, aware)?.whole())
+    /// Writes a task as text.
+    async fn write_task(&self, scope: &Scope, id: &TaskId, aware: bool, out: &mut Vec<u8>) -> Result<()> {
+        let text = match self.inner.finished.recent(scope, id, self.inner.oldest()) {
+            Some(text) => text,
+            None => self.text(scope, self.look(scope, id).await?, aware)?,
+        };
+        out.extend_from_slice(text.whole());
+        Ok(())
     }
 
-    /// A page of a list as text.
-    async fn page_text(&self, scope: &Scope, request: &ListTasks, aware: bool) -> Result<Bytes> {
+    /// Writes a page of a list as text.
+    async fn write_page(&self, scope: &Scope, request: &ListTasks, aware: bool, page: &mut Vec<u8>) -> Result<()> {
         const OPEN: &[u8] = b"{\"tasks\":[";
         let (filter, size) = self.page_filter(request, aware)?;
         let with_artifacts = request.with_artifacts();
         let Places { tasks: mut places, mut total } = self.inner.store.places(scope, filter.clone()).await.map_err(unavailable)?;
-        let mut page = Vec::with_capacity(256 + 768 * places.len());
+        page.reserve(256 + 768 * places.len());
         page.extend_from_slice(OPEN);
+        let first = page.len();
         let put = |text: &Text, page: &mut Vec<u8>| {
-            if page.len() > OPEN.len() {
+            if page.len() > first {
                 page.push(b',');
             }
             text.list(with_artifacts, page);
         };
         // What is in tasks is read only if one of them is not finished, or not known.
-        if !self.inner.finished.all(scope, places.iter().take(size), |text| put(text, &mut page)) {
+        if !self.inner.finished.all(scope, places.iter().take(size), |text| put(text, page)) {
             let listing = self.inner.store.list(scope, filter).await.map_err(unavailable)?;
-            page.truncate(OPEN.len());
+            page.truncate(first);
             for stored in listing.tasks.iter().take(size) {
                 let task = log::fold(stored).map_err(unavailable)?;
                 if view::is_plain(&task) || !is_unwanted(&view::task(task.clone(), aware), request) {
-                    put(&self.text(scope, task, aware)?, &mut page);
+                    put(&self.text(scope, task, aware)?, page);
                 }
             }
             places = listing.tasks.into_iter().map(|stored| (stored.head.updated, stored.head.id)).collect();
@@ -333,7 +337,7 @@ impl Engine {
         let total = i32::try_from(total).unwrap_or(i32::MAX);
         // A token is base64, which needs no escaping.
         page.extend_from_slice(format!("],\"nextPageToken\":\"{token}\",\"pageSize\":{applied},\"totalSize\":{total}}}").as_bytes());
-        Ok(page.into())
+        Ok(())
     }
 
     /// What a request lists, and how many of it; one more shows whether there is another page.

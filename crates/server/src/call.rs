@@ -2,7 +2,7 @@
 //! on a repeated message means.
 
 use chancery_core::{
-    Answer, Bytes, Caller, Carried, Error, ErrorKind, GetTask, Grant, Operations, Request, Result, ScopeTokens, Secret, SendMessage, Seq,
+    Answer, Caller, Carried, Error, ErrorKind, GetTask, Grant, Operations, Request, Result, ScopeTokens, Secret, SendMessage, Seq,
     Subscribe, TraceContext, Version, aside, extension,
 };
 use chancery_engine::clock::{Clock as _, SystemClock};
@@ -139,14 +139,21 @@ pub(crate) async fn answer(operations: &dyn Operations, caller: &mut Caller, req
     }
 }
 
-/// The answer as v1.0 JSON, if it is at hand; see [`Operations::at_hand`].
-pub(crate) async fn at_hand(operations: &dyn Operations, caller: &mut Caller, request: &Request) -> Result<Option<Bytes>> {
-    // Others change something, or their answers are never asked for twice.
-    if !matches!(request, Request::GetTask(_) | Request::ListTasks(_)) {
-        return Ok(None);
-    }
+/// Whether the answer to a request may be at hand. Others change something, or their answers are never asked for twice.
+pub(crate) fn may_be_at_hand(request: &Request) -> bool {
+    matches!(request, Request::GetTask(_) | Request::ListTasks(_))
+}
+
+/// The answer as v1.0 JSON behind `front`, if it is at hand; see [`Operations::at_hand`].
+pub(crate) async fn at_hand(
+    operations: &dyn Operations,
+    caller: &mut Caller,
+    request: &Request,
+    front: Vec<u8>,
+) -> Result<Option<Vec<u8>>> {
     set_tenant(caller, request);
-    operations.at_hand(caller, request).await
+    let mut out = front;
+    Ok(operations.at_hand(caller, request, &mut out).await?.then_some(out))
 }
 
 /// Goes on with the stream of a message that names no idempotency key: by its task, which must have it.

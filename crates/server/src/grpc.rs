@@ -198,7 +198,7 @@ impl<'a> Call<'a> {
             return Refused::from(error).response(self.version);
         }
         let file_bytes = request.origin().map(|origin| origin.file_bytes).unwrap_or_default();
-        let done = visit.run(self.version, Binding::Grpc, Box::new(request), false).await;
+        let done = visit.run(self.version, Binding::Grpc, Box::new(request), None).await;
         let mut told = HeaderMap::new();
         visit.answer_headers(&done.caller, done.challenges, &mut told);
         let answer = match done.answer {

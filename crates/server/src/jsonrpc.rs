@@ -112,10 +112,11 @@ async fn asked_for(visit: &Visit<'_>, id: Id, asked: Asked) -> Response<Body> {
     let Asked { version, spoken, request } = asked;
     // A task may be shown in the version it was made in, which only the task itself knows.
     let json_will_do = version == Version::V1_0 && spoken != Spoken::OfTask;
+    let front = (json_will_do && call::may_be_at_hand(&request)).then(|| jsonrpc::result_front(&id));
     let naming = (spoken == Spoken::OfTask).then(|| Box::new(visit.naming_tasks()));
-    let done = naming.as_deref().unwrap_or(visit).run(version, Binding::JsonRpc, request, json_will_do).await;
+    let done = naming.as_deref().unwrap_or(visit).run(version, Binding::JsonRpc, request, front).await;
     let mut response = match done.answer {
-        Ok(Reached::Json(text)) => json(StatusCode::OK, jsonrpc::result(&id, &text)),
+        Ok(Reached::Json(text)) => json(StatusCode::OK, jsonrpc::result_end(text)),
         Ok(Reached::Reply(reply)) => success(version, spoken, &id, &reply),
         Ok(Reached::Stream(events)) => {
             let memory = StreamMemory::new(Origin::new(version, Binding::JsonRpc));

@@ -8,6 +8,7 @@ use http::{HeaderValue, Method, Response, StatusCode, header::CONTENT_TYPE, requ
 
 use crate::{
     body::Body,
+    call,
     doors::{Hosted, Inner},
     jsonrpc,
     sse::EventBody,
@@ -71,7 +72,8 @@ where
         }
     };
     let origin = request.origin().unwrap_or_else(|| Origin::new(route.version, Binding::HttpJson));
-    let done = visit.run(route.version, Binding::HttpJson, Box::new(request), dialect == Dialect::V1_0).await;
+    let front = (dialect == Dialect::V1_0 && call::may_be_at_hand(&request)).then(Vec::new);
+    let done = visit.run(route.version, Binding::HttpJson, Box::new(request), front).await;
     let mut response = match done.answer {
         Ok(Reached::Json(text)) => json(dialect, text),
         Ok(Reached::Reply(reply)) => match dialect.encode_reply(&reply) {

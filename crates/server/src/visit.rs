@@ -60,8 +60,8 @@ pub(crate) struct Refusal {
 /// What a request is answered with.
 pub(crate) enum Reached {
     Reply(Reply),
-    /// A reply that is v1.0 JSON already.
-    Json(Bytes),
+    /// A reply that is v1.0 JSON already, behind what it was to begin with.
+    Json(Vec<u8>),
     Stream(EventStream),
 }
 
@@ -168,12 +168,12 @@ impl<'a> Visit<'a> {
         }
     }
 
-    /// Has a request answered, and counts it. `json_will_do` says that the answer may be v1.0 JSON already.
+    /// Has a request answered, and counts it. With a `front`, the answer may be v1.0 JSON already, written behind it.
     ///
     /// The request is in a box because an async function keeps what it is given, and there are several on its way.
-    pub(crate) async fn run(&self, version: Version, binding: Binding, request: Box<Request>, json_will_do: bool) -> Done {
+    pub(crate) async fn run(&self, version: Version, binding: Binding, request: Box<Request>, front: Option<Vec<u8>>) -> Done {
         let (began, operation) = (Instant::now(), request.operation());
-        let entered = self.enter(version, operation, request, json_will_do);
+        let entered = self.enter(version, operation, request, front);
         let done = entered.instrument(told(|| self.span(version, binding, operation)).unwrap_or_else(Span::none)).await;
         let error = done.answer.as_ref().err();
         let took = began.elapsed();
@@ -193,7 +193,7 @@ impl<'a> Visit<'a> {
         auth.allow_skills(&self.agent.key, &self.who, &self.agent.card, request)
     }
 
-    async fn enter(&self, version: Version, operation: Operation, request: Box<Request>, json_will_do: bool) -> Done {
+    async fn enter(&self, version: Version, operation: Operation, request: Box<Request>, front: Option<Vec<u8>>) -> Done {
         let refused = |denial: Denial| {
             let mut challenges = Box::<HeaderMap>::default();
             denial.headers(&mut challenges);
@@ -221,7 +221,9 @@ impl<'a> Visit<'a> {
                 // Other versions write a card in a form that nobody has signed.
                 let seal = self.agent.seal.as_ref().filter(|_| version == Version::V1_0);
                 let answer = std::pin::pin!(async move {
-                    if json_will_do && let Some(text) = call::at_hand(operations, caller, &request).await? {
+                    if let Some(front) = front
+                        && let Some(text) = call::at_hand(operations, caller, &request, front).await?
+                    {
                         return Ok(Reached::Json(text));
                     }
                     let mut answer = call::answer(operations, caller, request).await?;
