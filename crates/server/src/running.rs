@@ -1,0 +1,123 @@
+//! A server at work.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use chancery_core::Result;
+use chancery_engine::Engine;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    doors::{Doors, Hosted},
+    place::Place,
+    signing::{Seal, Signing},
+    works::{Works, now},
+};
+
+/// A server at work. When it is dropped, it goes on; [`shutdown`](Self::shutdown) stops it.
+pub struct Running {
+    pub(crate) local: SocketAddr,
+    pub(crate) works: Works,
+    pub(crate) doors: Doors,
+    pub(crate) engines: Mutex<Vec<Engine>>,
+    pub(crate) closing: CancellationToken,
+    pub(crate) serving: tokio::task::JoinHandle<()>,
+    pub(crate) grace: Duration,
+}
+
+impl Running {
+    /// The address it listens on.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// The base of every URL in the cards.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.works.base
+    }
+
+    /// The doors, to be put behind another HTTP server too.
+    #[must_use]
+    pub fn doors(&self) -> &Doors {
+        &self.doors
+    }
+
+    /// The engines of the agents, in the order in which they were added.
+    #[must_use]
+    pub fn engines(&self) -> Vec<Engine> {
+        self.lock().clone()
+    }
+
+    /// Adds an agent, or puts it in the place of the one with the same key: turns that are running end as
+    /// they began, later ones are the new agent's. No task is lost, and no stream is cut.
+    ///
+    /// # Errors
+    /// When the card cannot be written.
+    pub fn replace(&self, place: Place) -> Result<()> {
+        let mut engines = self.lock();
+        let key = place.key.clone();
+        let known = engines.iter().find(|engine| Some(engine.name()) == key.as_deref()).cloned();
+        let fresh = known.is_none();
+        let (agent, engine) = self.works.host(place, known)?;
+        engines.extend(engine.filter(|_| fresh));
+        self.doors.inner().change(|agents| {
+            agents.retain(|known| known.key != agent.key);
+            agents.push(Arc::new(agent));
+        });
+        Ok(())
+    }
+
+    /// Signs the cards with something else from now on, or not at all. Places with something of their own keep it.
+    ///
+    /// # Errors
+    /// When a card cannot be signed. Nothing is changed then.
+    pub fn sign(&self, signing: Option<Signing>) -> Result<()> {
+        let seal = signing.map(|signing| Arc::new(Seal::new(signing, &self.works.base)));
+        // Nobody is put into a place meanwhile.
+        let engines = self.lock();
+        let since = now()?;
+        let sealed = |agent: &Arc<Hosted>| match agent.own_seal {
+            true => Ok(agent.clone()),
+            false => agent.sealed(seal.clone(), since.clone()).map(Arc::new),
+        };
+        let sealed: Vec<_> = self.doors.inner().agents().iter().map(sealed).collect::<Result<_>>()?;
+        *self.works.seal.write().unwrap_or_else(PoisonError::into_inner) = seal;
+        self.doors.inner().change(|agents| *agents = sealed);
+        drop(engines);
+        Ok(())
+    }
+
+    /// Takes an agent out. What it is working on is finished within the grace; its tasks are kept.
+    pub fn remove(&self, key: &str) {
+        let mut engines = self.lock();
+        self.doors.inner().change(|agents| agents.retain(|agent| agent.key != key));
+        if let Some(place) = engines.iter().position(|engine| engine.name() == key) {
+            let (engine, grace) = (engines.remove(place), self.grace);
+            tokio::spawn(async move { engine.shutdown(grace).await });
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Engine>> {
+        // A list of engines holds no invariant that a panic could break.
+        self.engines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Stops: takes nothing new, ends streams so that their readers come back elsewhere, lets answers and
+    /// turns finish within the grace, and hands back what is left.
+    pub async fn shutdown(self) {
+        self.closing.cancel();
+        let mut stopping = tokio::task::JoinSet::new();
+        for engine in self.engines() {
+            stopping.spawn(async move { engine.shutdown(self.grace).await });
+        }
+        while stopping.join_next().await.is_some() {}
+        if let Err(error) = self.serving.await {
+            tracing::error!(%error, "the listener broke");
+        }
+    }
+}
