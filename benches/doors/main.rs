@@ -39,7 +39,7 @@ const STREAMS: usize = 16;
 const CHUNKS: usize = 100;
 const TASKS: usize = 100_000;
 const CONTEXTS: usize = 1_000;
-const IDLE: usize = 9_500;
+const IDLE: usize = 10_000;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
