@@ -14,7 +14,7 @@ use chancery_core::{
 };
 use chancery_wire::rest::COMPACT_BASE;
 
-use crate::{agent, scenarios::WAYS};
+use crate::{agent, say, scenarios::WAYS};
 
 /// What one may try with a grant.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -171,7 +171,7 @@ async fn a_grant_opens_one_task_of_an_agent_that_demands_credentials() {
             grants.push(grant);
         }
     }
-    println!("{opened} calls let in by a grant, {closed} sent away as strangers, {absent} not in that version");
+    say(&format!("\n{opened} calls let in by a grant, {closed} sent away as strangers, {absent} not in that version\n"));
     assert!(opened >= 40 && closed >= 200, "{opened} {closed}");
     let hooks = owner.list_tasks(&Caller::anonymous(), ListTasks::default()).await.unwrap();
     assert!(!hooks.tasks.is_empty());

@@ -16,7 +16,7 @@ use chancery_core::{
 };
 use chancery_wire::rest::COMPACT_BASE;
 
-use crate::{agent, scenarios::WAYS};
+use crate::{agent, say, scenarios::WAYS};
 
 /// What one may try with a task.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -242,7 +242,7 @@ async fn a_task_of_somebody_else_is_a_missing_task() {
         }
         table.push('\n');
     }
-    println!("{table}{same} cells the same, {absent} not in that version, {} broken", broken.len());
+    say(&format!("\n{table}{same} cells the same, {absent} not in that version, {} broken\n", broken.len()));
     running.shutdown().await;
     std::fs::remove_dir_all(&folder).unwrap();
     assert!(broken.is_empty(), "{}", broken.join("\n"));

@@ -55,7 +55,7 @@ scenarios! {
     history_is_as_long_as_asked;
     a_webhook_hears_of_everything;
     push_configs_are_kept_and_deleted;
-    a_stream_is_resumed_where_it_was_cut except V0_1;
+    a_stream_is_resumed_where_it_was_cut;
     a_watcher_sees_the_rest;
     an_unknown_task_is_not_found;
     a_repeated_request_makes_no_second_task;
@@ -309,9 +309,11 @@ async fn push_configs_are_kept_and_deleted(world: World) {
 }
 
 async fn a_stream_is_resumed_where_it_was_cut(world: World) {
+    /// After so many events.
+    const CUT: usize = 5;
     let mut stream = world.operations.stream_message(&caller(), SendMessage::new("stream 20")).await.unwrap();
     let mut seen = Vec::new();
-    for _ in 0..5 {
+    for _ in 0..CUT {
         seen.push(next(&mut stream).await.unwrap());
     }
     drop(stream);
@@ -320,7 +322,9 @@ async fn a_stream_is_resumed_where_it_was_cut(world: World) {
     let stream = world.operations.subscribe(&caller().resume_after(last), Subscribe::new(id)).await.unwrap();
     seen.extend(all(stream).await);
     assert_eq!(written(&seen), numbers(20));
-    let places: Vec<_> = seen.iter().map(|(seq, _)| seq.get()).collect();
+    // V01-STREAM-002: events of v0.1 do not show their places, so whoever reads them counts anew.
+    let from = if world.version == Version::V0_1 { CUT } else { 0 };
+    let places: Vec<_> = seen[from..].iter().map(|(seq, _)| seq.get()).collect();
     assert_eq!(places, (1..=places.len() as u64).collect::<Vec<_>>());
 }
 

@@ -10,6 +10,7 @@ use chancery_wire::rest::COMPACT_BASE;
 use crate::{
     agent,
     receiver::Receiver,
+    say,
     scenario::{self, World},
 };
 
@@ -52,7 +53,7 @@ async fn every_scenario_plays_over_every_binding_and_version() {
     for (name, world) in &worlds {
         columns.push((name, scenario::play(world).await));
     }
-    println!("{}", table(&columns));
+    say(&format!("\n{}", table(&columns)));
     let broken: Vec<_> = columns
         .iter()
         .flat_map(|(way, cells)| cells.iter().filter(|(_, cell)| cell != "ok" && cell != "-").map(move |cell| (way, cell)))
@@ -62,12 +63,17 @@ async fn every_scenario_plays_over_every_binding_and_version() {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
+/// A row for every scenario, a column for every way.
 fn table(columns: &[(&String, Vec<(&'static str, String)>)]) -> String {
-    let heads: Vec<_> = columns.iter().map(|(way, _)| way.as_str()).collect();
-    let mut text = format!("| | {} |\n|{}\n", heads.join(" | "), "---|".repeat(columns.len() + 1));
+    let width = columns[0].1.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let mut text = " ".repeat(width);
+    columns.iter().for_each(|(way, _)| text += &format!("  {way}"));
     for (row, (name, _)) in columns[0].1.iter().enumerate() {
-        let cells: Vec<_> = columns.iter().map(|(_, cells)| if cells[row].1.len() > 2 { "BROKEN" } else { &cells[row].1 }).collect();
-        text.push_str(&format!("| {} | {} |\n", name.replace('_', " "), cells.join(" | ")));
+        text += &format!("\n{:width$}", name.replace('_', " "));
+        for (way, cells) in columns {
+            let cell = if cells[row].1.len() > 2 { "BROKEN" } else { &cells[row].1 };
+            text += &format!("  {cell:>width$}", width = way.len());
+        }
     }
-    text
+    text + "\n"
 }

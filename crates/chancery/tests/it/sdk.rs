@@ -6,7 +6,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io::Write,
     path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
@@ -21,7 +20,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::agent;
+use crate::{agent, say};
 
 /// The longest time one client may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -188,11 +187,6 @@ fn table(runs: &[Run]) -> String {
         }
     }
     table + "\n"
-}
-
-/// Says something to whoever runs the tests, also when the test passes.
-pub(crate) fn say(words: &str) {
-    std::io::stderr().write_all(words.as_bytes()).unwrap();
 }
 
 pub(crate) fn root() -> &'static Path {

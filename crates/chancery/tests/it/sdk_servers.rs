@@ -23,7 +23,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::sdk::{root, say};
+use crate::{say, sdk::root};
 
 /// The longest time a server may take to start, and a step to be done, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use crate::{
-    process::{Folder, Process, http, is_optimized, soon, until, within},
+    process::{Folder, Process, http, is_optimized, say, soon, until, within},
     voice::Voice,
 };
 
@@ -64,7 +64,7 @@ fn possible() -> usize {
     let files = line.split_whitespace().next().unwrap().parse().unwrap_or(usize::MAX);
     let possible = files.saturating_sub(OTHERS).min(STREAMS);
     if possible < STREAMS {
-        eprintln!("notice: {files} open files allow {possible} streams only, not {STREAMS}");
+        say(&format!("notice: {files} open files allow {possible} streams only, not {STREAMS}"));
     }
     possible
 }
@@ -113,7 +113,7 @@ async fn ten_thousand_silent_streams_are_cheap_and_hear_an_event_at_once() {
         .await;
     let (opening, after) = (began.elapsed(), server.memory());
     let each = after.saturating_sub(before) as f64 / count as f64;
-    eprintln!("{count} streams in {opening:?}: {before} KiB before, {after} KiB after, {each:.1} KiB each");
+    say(&format!("{count} streams in {opening:?}: {before} KiB before, {after} KiB after, {each:.1} KiB each"));
 
     let mut slowest = Vec::new();
     for number in 0..EVENTS {
@@ -125,7 +125,7 @@ async fn ten_thousand_silent_streams_are_cheap_and_hear_an_event_at_once() {
         }
         slowest.push(last - rung);
     }
-    eprintln!("an event to all {count}: {slowest:?}");
+    say(&format!("an event to all {count}: {slowest:?}"));
     while let Some(reader) = soon("the readers", readers.join_next()).await {
         reader.unwrap();
     }
@@ -206,7 +206,12 @@ max_processes = {}
     // What the tasks themselves need is measured without anybody who stalls.
     let alone = flood.run(0).await;
     let stalled = flood.run(Flood::STALLED / tasks).await;
-    eprintln!("{} tasks of {} chunks: at most {alone} KiB alone, {stalled} KiB with {} who stall", tasks, Flood::CHUNKS, Flood::STALLED);
+    say(&format!(
+        "{} tasks of {} chunks: at most {alone} KiB alone, {stalled} KiB with {} who stall",
+        tasks,
+        Flood::CHUNKS,
+        Flood::STALLED
+    ));
     // Unoptimized code has the same buffers, but is slower to give back what the allocator holds.
     let limit = if is_optimized() { 64 } else { 128 };
     assert!(stalled.saturating_sub(alone) < limit * 1_024, "{alone} KiB alone, {stalled} KiB with readers that stall");

@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    io::Write as _,
     net::SocketAddr,
     path::{Path, PathBuf},
     process::Stdio,
@@ -185,4 +186,15 @@ async fn start(arguments: &[String], port: u16) -> (Child, SocketAddr) {
     let ready: Value = serde_json::from_str(&line).unwrap();
     assert_eq!(ready["ready"], true);
     (child, ready["listen"].as_str().unwrap().parse().unwrap())
+}
+
+/// Says something to whoever runs the tests, also when the test passes: the harness keeps what is printed to itself.
+pub(crate) fn say(words: &str) {
+    std::io::stderr().write_all(format!("{words}\n").as_bytes()).unwrap();
+}
+
+/// Says that a test could not be made here. Where everything is to be tested, that is a failure.
+pub(crate) fn untested(why: &str) {
+    assert!(std::env::var_os("CHANCERY_SDKS").is_none(), "{why}");
+    say(&format!("notice: {why}: nothing was tested"));
 }

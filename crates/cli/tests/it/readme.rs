@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::process::Folder;
+use crate::process::{Folder, untested};
 
 /// A block of the README that is run, and what it must print.
 struct Block {
@@ -76,8 +76,7 @@ fn has(tool: &str) -> bool {
 #[test]
 fn the_first_five_minutes_are_as_the_readme_says() {
     if !["bash", "curl", "strings"].into_iter().all(has) {
-        println!("bash, curl and strings are needed to run the README: nothing was tested");
-        return;
+        return untested("bash, curl and strings are needed to run the README");
     }
     let folder = Folder::new();
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

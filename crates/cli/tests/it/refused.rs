@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{
     load::begin,
-    process::{Folder, Process, http, until},
+    process::{Folder, Process, http, say, until},
     receiver::{Mailbox, Receiver},
     voice::Voice,
 };
@@ -49,7 +49,7 @@ fn own() -> Vec<IpAddr> {
     };
     let addresses: Vec<_> = towards.into_iter().filter_map(from).filter(|ip| !ip.is_loopback() && !is_public(*ip)).collect();
     if addresses.is_empty() {
-        eprintln!("notice: this machine has no private address; only loopback is tried");
+        say("notice: this machine has no private address; only loopback is tried");
     }
     addresses
 }
@@ -111,7 +111,7 @@ async fn a_public_server_calls_no_webhook_in_its_own_network() {
     let hosts: Vec<_> = hosts.into_iter().chain(mapped).chain(numbers).collect();
     let called = called("0.0.0.0", &hosts).await;
     assert!(!called.is_empty() && called.iter().all(|ip| ip.to_string() == OPEN), "{called:?}");
-    eprintln!("{} forbidden hosts, {} connections, all to the open one", hosts.len(), called.len());
+    say(&format!("{} forbidden hosts, {} connections, all to the open one", hosts.len(), called.len()));
 }
 
 /// Loopback is for servers that nobody else reaches; the rest of the network stays closed to them too.

@@ -17,7 +17,7 @@ use super::{
     process::{Folder, Setup, aware, card, code, text, transfer, unaware},
     proxy::{Order, Proxy},
 };
-use crate::sdk_servers;
+use crate::{say, sdk_servers};
 
 /// How often a process is killed at some moment, and how many tasks it hands over then.
 const KILLS: u64 = 30;
@@ -193,7 +193,7 @@ async fn a_handoff_survives_a_kill_at_any_moment() {
     let led: BTreeSet<_> = pair.a.visitor().await.tasks(&aware()).await.iter().map(|task| transfer(task).task_id).collect();
     let theirs: BTreeSet<_> = pair.b_directly().await.tasks(&aware()).await.into_iter().map(|task| task.id).collect();
     assert_eq!((led.len(), &led), (before.len(), &theirs));
-    println!("{KILLS} kills, {} tasks; found in the log: {counts:?}", before.len());
+    say(&format!("\n{KILLS} kills, {} tasks; found in the log: {counts:?}\n", before.len()));
     assert!(counts.contains_key(&Found::Prepared) && counts.contains_key(&Found::Committed), "{counts:?}");
 }
 
