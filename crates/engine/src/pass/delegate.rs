@@ -110,11 +110,13 @@ impl Delegation {
     }
 
     async fn begin(self, result_only: bool) -> Result<Delegating, DelegationError> {
-        let Self { turn, agent, message, skill, workflow } = self;
+        let Self { turn, agent, mut message, skill, workflow } = self;
         let passing = turn.passing().ok_or_else(|| refused("not_configured", "this agent has nobody to pass work on to", &agent))?;
         let received = trail(&turn);
         let own = turn.base_url(&passing);
         check(&passing, &own, &received, &agent)?;
+        // It is named after the call.
+        message.message_id = MessageId::default();
         let id = call_id(&turn, &agent, &message);
         let trail = received.extended(entry(&own, &turn), passing.max_hops);
         let noted: Option<Noted> = turn.notes().read(&format!("{NOTE}{id}"));
@@ -239,20 +241,11 @@ impl Delegating {
     /// # Errors
     /// When it has not, or cannot be reached any more.
     pub async fn next(&mut self) -> Result<Option<Event>, DelegationError> {
-        loop {
-            if let Stage::Over = self.stage {
-                return self.end().await.map(|()| None);
-            }
-            let event = if self.task.state().is_interrupted() && !matches!(self.stage, Stage::Send(..) | Stage::Attach) {
-                self.ask().await?
-            } else {
-                self.step().await?
-            };
-            if let Some(event) = event {
-                self.take(&event).await?;
-                return Ok(Some(event));
-            }
+        let event = self.news().await?;
+        if let Some(event) = &event {
+            self.take(event.clone()).await?;
         }
+        Ok(event)
     }
 
     /// Waits for the result.
@@ -260,7 +253,9 @@ impl Delegating {
     /// # Errors
     /// As [`next`](Self::next).
     pub async fn finish(mut self) -> Result<Delegated, DelegationError> {
-        while self.next().await?.is_some() {}
+        while let Some(event) = self.news().await? {
+            self.take(event).await?;
+        }
         let reply = match self.answer {
             Some(message) => SendReply::Message(Box::new(message)),
             None => SendReply::Task(Box::new(self.task)),
@@ -274,6 +269,23 @@ impl Delegating {
         self.streams = peer.card.capabilities.streaming.unwrap_or(false);
         self.result_only &= peer.card.capabilities.extensions.iter().any(|known| known.uri == extension::SEQUENCE);
         self.name = if peer.card.name.is_empty() { self.agent.clone() } else { peer.card.name.clone() };
+    }
+
+    /// What the agent says next, which is still to be [taken up](Self::take); `None` at the end.
+    async fn news(&mut self) -> Result<Option<Event>, DelegationError> {
+        loop {
+            if let Stage::Over = self.stage {
+                return self.end().await.map(|()| None);
+            }
+            let event = if self.task.state().is_interrupted() && !matches!(self.stage, Stage::Send(..) | Stage::Attach) {
+                self.ask().await?
+            } else {
+                self.step().await?
+            };
+            if event.is_some() {
+                return Ok(event);
+            }
+        }
     }
 
     /// One step on the way; nothing when there is no news.
@@ -340,22 +352,22 @@ impl Delegating {
     }
 
     /// Takes an event up, and shows it here if it is a new state.
-    async fn take(&mut self, event: &Event) -> Result<(), DelegationError> {
+    async fn take(&mut self, event: Event) -> Result<(), DelegationError> {
         match event {
-            Event::Task(task) => self.task = (**task).clone(),
+            Event::Task(task) => self.task = *task,
             Event::Message(message) => {
-                self.answer = Some((**message).clone());
+                self.answer = Some(*message);
                 self.stage = Stage::Over;
                 return Ok(());
             }
             Event::Status(update) => {
                 if self.task.id.is_empty() {
-                    (self.task.id, self.task.context_id) = (update.task_id.clone(), update.context_id.clone());
+                    (self.task.id, self.task.context_id) = (update.task_id, update.context_id);
                 }
-                self.task.status = update.status.clone();
-                self.task.metadata.extend(update.metadata.clone());
+                self.task.status = update.status;
+                self.task.metadata.extend(update.metadata);
             }
-            event => self.torn |= state::absorb(&mut self.task, Entry::new(event.clone())).is_err(),
+            event => self.torn |= state::absorb(&mut self.task, Entry::new(event)).is_err(),
         }
         if let Some(transfer) = Transfer::of(&self.task.metadata).map_err(|error| self.lost(error))? {
             return self.go_on(transfer).await;
@@ -586,13 +598,15 @@ fn addressed(mut message: Message, id: &str, about: Value) -> Message {
     message
 }
 
-/// The name of a call: the same for the same call of the same turn, in every release, because it outlives the process.
+/// The name of a call: the same for the same call of the same turn, in every release, because it outlives the process. The message has no
+/// name yet.
 fn call_id(turn: &Turn, agent: &str, message: &Message) -> String {
-    let mut words = message.clone();
-    words.message_id = MessageId::default();
-    let what = serde_json::to_vec(&(turn.task_id(), &turn.message().message_id, agent, &words)).unwrap_or_default();
-    let again = turn.calls().again(digest(&what, DIGEST));
-    let id = digest(&again.to_be_bytes(), digest(&what, DIGEST));
+    let mut what = Vec::with_capacity(512);
+    // Writing to memory does not fail.
+    drop(chancery_core::json::append(&(turn.task_id(), &turn.message().message_id, agent, message), &mut what));
+    let what = digest(&what, DIGEST);
+    let again = turn.calls().again(what);
+    let id = digest(&again.to_be_bytes(), what);
     uuid::Builder::from_custom_bytes(id.to_be_bytes()).into_uuid().to_string()
 }
 
