@@ -602,7 +602,7 @@ fn addressed(mut message: Message, id: &str, about: Value) -> Message {
 /// name yet.
 fn call_id(turn: &Turn, agent: &str, message: &Message) -> String {
     let mut what = Vec::with_capacity(512);
-    // Writing to memory does not fail.
+    // Writing to memory does not fail, and all keys of a message are strings.
     drop(chancery_core::json::append(&(turn.task_id(), &turn.message().message_id, agent, message), &mut what));
     let what = digest(&what, DIGEST);
     let again = turn.calls().again(what);

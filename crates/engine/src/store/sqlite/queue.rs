@@ -151,7 +151,7 @@ pub(super) fn closed() -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Barrier, mpsc};
+    use std::{sync::mpsc, time::Duration};
 
     use super::*;
 
@@ -183,28 +183,38 @@ mod tests {
         assert!(queue.push(Box::new(|| {})).is_err(), "it is closed");
     }
 
-    /// Jobs that wait for each other end only if each has a thread of its own.
+    /// Jobs that wait for each other go on only if each has a thread of its own.
     #[test]
     fn jobs_that_take_long_have_all_threads() {
+        const THREADS: usize = 3;
         let queue = Queue::<Job>::new();
-        let together = Arc::new(Barrier::new(3));
-        for _ in 0..3 {
-            queue
-                .spawn("worker", |jobs| {
-                    let mut taken = Vec::new();
-                    while jobs.take(&mut taken, 1) {
-                        taken.drain(..).for_each(|job| job());
-                    }
-                })
-                .unwrap();
+        for _ in 0..THREADS {
+            let work = |jobs: &Jobs<Job>| {
+                let mut taken = Vec::new();
+                while jobs.take(&mut taken, 1) {
+                    taken.drain(..).for_each(|job| job());
+                }
+            };
+            queue.spawn("worker", work).unwrap();
         }
-        for _ in 0..300 {
-            let together = together.clone();
-            queue
-                .push(Box::new(move || {
-                    together.wait();
-                }))
-                .unwrap();
+        for round in 0..100 {
+            let (begun, all) = mpsc::channel();
+            let rest: Vec<_> = (0..THREADS)
+                .map(|_| {
+                    let (begun, (go, wait)) = (begun.clone(), mpsc::channel::<()>());
+                    let job = move || {
+                        begun.send(()).unwrap();
+                        // Ends when everybody has begun, or the test has given up.
+                        let _ = wait.recv();
+                    };
+                    queue.push(Box::new(job)).unwrap();
+                    go
+                })
+                .collect();
+            for number in 0..THREADS {
+                assert!(all.recv_timeout(Duration::from_secs(20)).is_ok(), "{number} of {THREADS} began in round {round}");
+            }
+            drop(rest);
         }
         queue.close();
     }
