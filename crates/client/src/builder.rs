@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use chancery_core::{Binding, Error, ErrorKind, Result, Version};
-use chancery_seal::{Addresses, Policy, Verified};
+use chancery_signing::{Addresses, Policy, Verified};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::{

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use chancery_core::{
     Binding, Caller, Card, ContextId, Error, ErrorKind, Grant, Operation, Reply, Request, Result, SendMessage, TaskId, Version, extension,
 };
-use chancery_seal::Report;
+use chancery_signing::Report;
 use chancery_wire::{StreamMemory, headers, pick::Choice};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tokio::time::Instant;

@@ -9,7 +9,7 @@ use std::{
 
 use bytes::Bytes;
 use chancery_core::{Card, Error, ErrorKind, Result, Version};
-use chancery_seal::Report;
+use chancery_signing::Report;
 use chancery_wire::{
     card::{self, FoundAt},
     pick::{self, Choice, Speaks},

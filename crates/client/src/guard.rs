@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use chancery_core::BoxError;
-use chancery_seal::Addresses;
+use chancery_signing::Addresses;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
@@ -44,7 +44,7 @@ impl Resolve for Guarded {
 
 #[cfg(test)]
 mod tests {
-    use chancery_seal::Refused;
+    use chancery_signing::Refused;
 
     use super::*;
 

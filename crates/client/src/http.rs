@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
 use chancery_core::{Binding, Error, ErrorKind, Operation, Secret, Version};
-use chancery_seal::Addresses;
+use chancery_signing::Addresses;
 use chancery_wire::errors;
 use http::{
     HeaderMap, Method,

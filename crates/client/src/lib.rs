@@ -81,7 +81,7 @@ mod unfold;
 mod watch;
 pub mod webhook;
 
-pub use chancery_seal as seal;
+pub use chancery_signing as seal;
 
 pub use builder::Builder;
 pub use client::Client;

@@ -8,7 +8,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use chancery_core::{Error, ErrorKind, Result};
-use chancery_seal::{Document, Fetch, FetchError, KeyCache, KeyRequest, KeyResponse, Policy, Report, Verdict, Verified, Verifier};
+use chancery_signing::{Document, Fetch, FetchError, KeyCache, KeyRequest, KeyResponse, Policy, Report, Verdict, Verified, Verifier};
 use http::{HeaderMap, HeaderValue, header};
 use jiff::Timestamp;
 use serde_json::Value;

@@ -34,7 +34,7 @@
 
 use std::{error::Error, fmt, net::SocketAddr, sync::Arc, time::Duration};
 
-pub use chancery_seal::{Addresses, Refused};
+pub use chancery_signing::{Addresses, Refused};
 use http::Method;
 use ipnet::IpNet;
 use reqwest::{

@@ -15,7 +15,7 @@ use std::{
 };
 
 use chancery_core::{Card, Error, Result, Signature};
-use chancery_seal::{Document, Form, Jwk, Signer, SigningKey, lint};
+use chancery_signing::{Document, Form, Jwk, Signer, SigningKey, lint};
 use serde_json::Value;
 use url::Url;
 
@@ -30,7 +30,7 @@ const REMEMBERED: usize = 256;
 /// keys, publish the new one first, then let it sign, and go on publishing the old one for as long as old cards are kept somewhere.
 ///
 /// ```
-/// use chancery_seal::{Algorithm, SigningKey};
+/// use chancery_signing::{Algorithm, SigningKey};
 /// use chancery_server::Signing;
 ///
 /// let signing = Signing::new(SigningKey::generate(Algorithm::Es256, "2026-11")?)

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use chancery_client::{Client, Keyring, Secrets};
 use chancery_core::{Error, ErrorKind, Peer, Peers, Result, Secret, handoff::same_agent};
 use chancery_engine::pass::Passing;
-use chancery_scope::{Audience, Origin, Patterns};
+use chancery_lattice::{Audience, Origin, Patterns};
 use tokio::sync::watch;
 
 use crate::config::{self, Config};

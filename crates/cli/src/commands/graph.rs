@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use chancery_core::{Card, SecurityScheme};
 use chancery_engine::clock::{Clock as _, SystemClock};
-use chancery_scope::{EdgeReport, Kind, Known, Level, Report, Scope, Workflow};
+use chancery_lattice::{EdgeReport, Kind, Known, Level, Report, Scope, Workflow};
 
 use crate::{
     args::{Graph, GraphFile, GraphShow, Picture},

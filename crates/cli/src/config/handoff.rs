@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chancery_core::Secret;
 use chancery_engine::pass::{OnAmbiguous, OnMessageReply};
-use chancery_scope::{Audience, Patterns};
+use chancery_lattice::{Audience, Patterns};
 
 use super::{
     auth::{Listed, tables},

@@ -6,7 +6,7 @@ use std::{
 };
 
 use chancery_engine::pass::Lattice;
-use chancery_scope::{Gate, OnViolation, Roots, Strictness, Workflow, WorkflowError};
+use chancery_lattice::{Gate, OnViolation, Roots, Strictness, Workflow, WorkflowError};
 
 use super::{
     auth::{Listed, tables},

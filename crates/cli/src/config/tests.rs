@@ -520,8 +520,8 @@ fn how_far_agents_reach_is_read() {
     );
     let reach = read(&said).unwrap();
     assert_eq!(reach.workflows[0].1.name, "refunds");
-    assert_eq!((reach.mode, reach.least_privilege), (Some(chancery_scope::Strictness::Warn), false));
-    assert_eq!((reach.on_violation, &reach.approvers[..]), (chancery_scope::OnViolation::Escalate, &["alice".to_owned()][..]));
+    assert_eq!((reach.mode, reach.least_privilege), (Some(chancery_lattice::Strictness::Warn), false));
+    assert_eq!((reach.on_violation, &reach.approvers[..]), (chancery_lattice::OnViolation::Escalate, &["alice".to_owned()][..]));
     assert_eq!(reach.roots, [(7, key.to_owned())]);
     assert!(reach.tokens().is_some() && reach.lattice("triage").is_some());
     let bare = read("").unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chancery_core::{Caller, Carried, ErrorKind, Object, Operations, ScopeTokens, SendMessage, Timestamp};
 use chancery_engine::{Failure, Outcome, Turn, store::Memory};
-use chancery_scope::{Grant, Issuer, Roots, Scope};
+use chancery_lattice::{Grant, Issuer, Roots, Scope};
 use chancery_server::Server;
 
 use crate::agent::{GRPC_WAYS, JSON_WAYS, card};

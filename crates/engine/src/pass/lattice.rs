@@ -6,7 +6,7 @@ use std::{
 };
 
 use chancery_core::{Caller, Card, Message, Object, Passage, Secret, TaskId, Timestamp, Trail, TransferContext, extension};
-use chancery_scope::{Arrival, Kind, Passed, Required, Scope, Violation};
+use chancery_lattice::{Arrival, Kind, Passed, Required, Scope, Violation};
 use serde_json::Value;
 
 use super::{Gate, Step};
@@ -16,13 +16,13 @@ use crate::{
     turn::Turn,
 };
 
-/// A [`chancery_scope::Gate`] between agents that run.
+/// A [`chancery_lattice::Gate`] between agents that run.
 ///
 /// ```
 /// use chancery_engine::pass::Lattice;
-/// use chancery_scope::{Gate, Workflow};
+/// use chancery_lattice::{Gate, Workflow};
 ///
-/// # fn lattice(file: &str) -> Result<Lattice, chancery_scope::WorkflowError> {
+/// # fn lattice(file: &str) -> Result<Lattice, chancery_lattice::WorkflowError> {
 /// let refunds = Workflow::parse(file)?;
 /// Ok(Lattice::new(Gate::new("https://triage.example.com").workflow(refunds).approvers(["alice"])))
 /// # }
@@ -32,7 +32,7 @@ pub struct Lattice(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    gate: chancery_scope::Gate,
+    gate: chancery_lattice::Gate,
     /// Tasks of which somebody has allowed the next step, and who.
     approved: Mutex<BTreeMap<TaskId, String>>,
 }
@@ -44,7 +44,7 @@ const APPROVALS: usize = 10_000;
 impl Lattice {
     /// Asks this gate.
     #[must_use]
-    pub fn new(gate: chancery_scope::Gate) -> Self {
+    pub fn new(gate: chancery_lattice::Gate) -> Self {
         Self(Arc::new(Inner { gate, approved: Mutex::default() }))
     }
 
@@ -52,9 +52,9 @@ impl Lattice {
         self.0.approved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ask(&self, step: &Step<'_>, approved_by: Option<&str>) -> Result<Passed, chancery_scope::Denied> {
+    fn ask(&self, step: &Step<'_>, approved_by: Option<&str>) -> Result<Passed, chancery_lattice::Denied> {
         let kind = kind(step.kind);
-        let mut passage = chancery_scope::Passage::new(step.to, kind, step.card, step.now);
+        let mut passage = chancery_lattice::Passage::new(step.to, kind, step.card, step.now);
         passage.from = Some(step.from).filter(|from| !from.is_empty());
         passage.required = Required::skills(step.requires);
         let carried = step.caller.carried.as_ref();
@@ -144,7 +144,7 @@ impl Gate for Lattice {
             Ok(passed) => (passed.scope, passed.audiences),
             Err(_) => (Scope::top(), None),
         };
-        let hop = chancery_scope::Hop::new(step.from, step.to, limit).audiences(audiences);
+        let hop = chancery_lattice::Hop::new(step.from, step.to, limit).audiences(audiences);
         match hop.narrow(&carried.token) {
             Ok(token) => Some(token),
             Err(error) => {

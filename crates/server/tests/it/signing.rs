@@ -11,8 +11,8 @@ use chancery_core::{
     ListTasks, Operations, PushConfig, PushConfigPage, Result, SendMessage, SendReply, Subscribe, Task, TaskPage, Version,
 };
 use chancery_engine::{Engine, Failure, Outcome, Turn, store::Memory};
-use chancery_seal::{Algorithm, Document, Form, JwkSet, Policy, Report, SigningKey, Verdict, Verifier};
 use chancery_server::{Place, Running, Server, Signing};
+use chancery_signing::{Algorithm, Document, Form, JwkSet, Policy, Report, SigningKey, Verdict, Verifier};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use url::Url;

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use chancery_core::{Carried, ChainEntry, ListTasks, Operations as _, Peer, Peers, SendMessage, SendReply, Task, TaskState};
-use chancery_scope::{Strictness, Workflow};
+use chancery_lattice::{Strictness, Workflow};
 use serde_json::json;
 
 use super::*;
@@ -15,11 +15,11 @@ use crate::{
 const TRIAGE: &str = "https://triage.example.com";
 const BILLING: &str = "https://billing.example.com";
 
-fn gate() -> chancery_scope::Gate {
+fn gate() -> chancery_lattice::Gate {
     gate_that("escalate")
 }
 
-fn gate_that(on_violation: &str) -> chancery_scope::Gate {
+fn gate_that(on_violation: &str) -> chancery_lattice::Gate {
     let file = r#"
         [workflow]
         name = "refunds"
@@ -38,7 +38,7 @@ fn gate_that(on_violation: &str) -> chancery_scope::Gate {
         on_violation = "escalate"
     "#;
     let file = file.replace("escalate", on_violation);
-    chancery_scope::Gate::new("triage").workflow(Workflow::parse(&file).unwrap()).approvers(["alice"])
+    chancery_lattice::Gate::new("triage").workflow(Workflow::parse(&file).unwrap()).approvers(["alice"])
 }
 
 fn billing() -> Card {
@@ -92,7 +92,7 @@ fn a_step_is_asked_with_all_that_limits_it() {
     assert_eq!(asked(&lattice, &narrow, &[], 1).unwrap_err()["missing"][0]["why"], "skill_out_of_scope");
     let unreadable = caller.carried(carried(json!({"skills": 3})));
     assert!(asked(&lattice, &unreadable, &[], 1).is_err(), "what cannot be read allows nothing");
-    let alone = Lattice::new(chancery_scope::Gate::new("stranger").strictness(Strictness::Off));
+    let alone = Lattice::new(chancery_lattice::Gate::new("stranger").strictness(Strictness::Off));
     assert_eq!(asked(&alone, &Caller::anonymous(), &["close"], 1), Ok(None), "no limit is not written");
 }
 
@@ -172,7 +172,7 @@ async fn what_a_token_does_not_allow_is_rejected_on_arrival() {
 #[test]
 fn the_token_that_goes_along_is_narrower() {
     use chancery_core::ScopeTokens;
-    use chancery_scope::{Grant, Issuer, Needs, Roots};
+    use chancery_lattice::{Grant, Issuer, Needs, Roots};
     let issuer = Issuer::generate(1);
     let roots = Roots::new().root(1, &issuer.public_key()).unwrap();
     let granted = json!({"skills": ["triage", "refund"], "inputModes": ["text/plain"], "outputModes": ["text/plain"]});

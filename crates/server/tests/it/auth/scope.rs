@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chancery_scope::{Grant, Hop, Issuer, Roots, Scope};
+use chancery_lattice::{Grant, Hop, Issuer, Roots, Scope};
 
 use super::*;
 
