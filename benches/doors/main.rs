@@ -11,7 +11,6 @@
 #![allow(missing_docs, reason = "nobody uses it but cargo")]
 
 mod bare;
-mod layout;
 mod load;
 #[path = "../process/mod.rs"]
 mod process;
@@ -61,7 +60,6 @@ fn main() {
             let tasks = value("--tasks").map_or(TASKS, |tasks| tasks.parse().unwrap());
             match value("--row") {
                 Some(row) => runtime.block_on(row_alone(&folder, &row, tasks)),
-                None if arguments.iter().any(|argument| argument == "--layout") => runtime.block_on(layout::make(&folder)),
                 None => runtime.block_on(table(&folder, value("--only").as_deref())),
             }
             std::fs::remove_dir_all(&folder).unwrap();

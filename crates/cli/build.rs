@@ -1,6 +1,4 @@
-//! Notes which commit the binary is made of, if that is known, and lays its code out.
-
-mod layout;
+//! Notes which commit the binary is made of, if that is known.
 
 use std::process::Command;
 
@@ -14,7 +12,6 @@ fn main() {
     println!("cargo::rustc-env=A2A_COMMIT={}", commit.as_deref().unwrap_or("unknown"));
     println!("cargo::rustc-env=A2A_DATE={}", date.as_deref().unwrap_or("unknown"));
     println!("cargo::rustc-env=A2A_TARGET={}", std::env::var("TARGET").as_deref().unwrap_or("unknown"));
-    layout::link("bins", "hot.ld");
 }
 
 fn git(arguments: &[&str]) -> Option<String> {
