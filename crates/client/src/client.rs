@@ -1,9 +1,10 @@
 //! A client: one agent, and how it is called.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use chancery_core::{
     Binding, Caller, Card, ContextId, Error, ErrorKind, Grant, Operation, Reply, Request, Result, SendMessage, TaskId, Version, extension,
+    sync::Mutex,
 };
 use chancery_signing::Report;
 use chancery_wire::{StreamMemory, headers, pick::Choice};
@@ -298,7 +299,7 @@ impl Client {
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         // Nothing in here panics half-way.
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 
     /// A call for an operation, as the caller and the settings want it.

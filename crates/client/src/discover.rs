@@ -1,14 +1,9 @@
 //! Finding an agent: its card, and which of its interfaces to use.
 
-use std::{
-    collections::HashMap,
-    net::IpAddr,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use chancery_core::{Card, Error, ErrorKind, Result, Version};
+use chancery_core::{Card, Error, ErrorKind, Result, Version, sync::Mutex};
 use chancery_signing::Report;
 use chancery_wire::{
     card::{self, FoundAt},
@@ -204,11 +199,11 @@ impl Cards {
     }
 
     fn known(&self, url: &str) -> Option<Kept> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(url).cloned()
+        self.known.lock().get(url).cloned()
     }
 
     fn keep(&self, url: &str, kept: Kept) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         if known.len() >= REMEMBERED && !known.contains_key(url) {
             let oldest = known.iter().min_by_key(|(_, kept)| kept.fresh_until).map(|(url, _)| url.clone());
             oldest.map(|url| known.remove(&url));

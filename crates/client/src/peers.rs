@@ -2,12 +2,12 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard},
     time::Duration,
 };
 
 use async_trait::async_trait;
-use chancery_core::{Error, ErrorKind, Peer, Result};
+use chancery_core::{Error, ErrorKind, Peer, Result, sync::Mutex};
 use tokio::time::Instant;
 
 use crate::{builder::Builder, client::Client, discover};
@@ -77,7 +77,7 @@ impl Peers {
 
     fn known(&self) -> MutexGuard<'_, HashMap<String, Known>> {
         // Nothing in here panics half-way.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 }
 

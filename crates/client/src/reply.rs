@@ -3,14 +3,14 @@
 use std::{
     fmt,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     task::{Context, Poll},
     time::Instant,
 };
 
 use chancery_core::{
     Caller, CancelTask, Event, EventStream, GetTask, ListTasks, Message, Operations, Part, Result, SendMessage, SendReply, Seq,
-    SharedEvent, Subscribe, Task, TaskId, TaskPage, TaskState, Transfer,
+    SharedEvent, Subscribe, Task, TaskId, TaskPage, TaskState, Transfer, sync::Mutex,
 };
 use futures_core::Stream;
 
@@ -261,7 +261,7 @@ impl Followed {
 
     fn note(&self, head: Head) {
         // Nothing in here panics half-way.
-        *self.head.lock().unwrap_or_else(PoisonError::into_inner) = Some(head);
+        *self.head.lock() = Some(head);
     }
 }
 
@@ -288,7 +288,7 @@ impl Events {
     /// Who has the task now; `None` before the first event of a task.
     #[must_use]
     pub fn head(&self) -> Option<Head> {
-        self.head.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.head.lock().clone()
     }
 }
 

@@ -1,10 +1,6 @@
 //! What happens to a task, in the order it happened.
 
-use std::{
-    fmt,
-    ops::Deref,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{fmt, ops::Deref, sync::Arc};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -15,6 +11,7 @@ use crate::{
     json::{self, Object},
     message::Message,
     oneof::oneof,
+    sync::Mutex,
     task::{Task, TaskState, TaskStatus},
 };
 
@@ -237,7 +234,7 @@ impl SharedEvent {
     /// Whatever `make` gives.
     pub fn encoded<E>(&self, form: u8, make: impl FnOnce(&Event) -> Result<Bytes, E>) -> Result<Bytes, E> {
         // A panic in `make` leaves the forms that were there before.
-        let mut forms = self.0.forms.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut forms = self.0.forms.lock();
         if let Some((_, bytes)) = forms.iter().find(|(known, _)| *known == form) {
             return Ok(bytes.clone());
         }

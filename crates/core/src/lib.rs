@@ -40,6 +40,7 @@ mod reply;
 mod request;
 mod secret;
 pub mod security;
+pub mod sync;
 mod task;
 mod time;
 pub mod uuid;

@@ -3,13 +3,9 @@
 //!
 //! Many turns wait at once, most of them with an empty desk, so an empty desk is small.
 
-use std::{
-    collections::VecDeque,
-    sync::{Mutex, MutexGuard, PoisonError},
-    task::Waker,
-};
+use std::{collections::VecDeque, sync::MutexGuard, task::Waker};
 
-use chancery_core::Message;
+use chancery_core::{Message, sync::Mutex};
 use tokio::sync::Notify;
 
 use crate::turn::Emitted;
@@ -133,7 +129,7 @@ impl Desk {
 
     fn lock(&self) -> MutexGuard<'_, Papers> {
         // Nothing in here panics half way through a change.
-        self.papers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.papers.lock()
     }
 }
 

@@ -1,12 +1,12 @@
 //! The engine: agents, a store, and the operations over both.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Weak},
     time::Duration,
 };
 
 use arc_swap::{ArcSwap, Guard as Borrowed};
-use chancery_core::{BoxError, Caller, Card, Error, ErrorKind, Operations, Peers, Result, TaskId, Timestamp};
+use chancery_core::{BoxError, Caller, Card, Error, ErrorKind, Operations, Peers, Result, TaskId, Timestamp, sync::Mutex};
 use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
@@ -467,11 +467,11 @@ impl Inner {
 
     /// Notes a task that has a lease of ours and no driver any more.
     pub(crate) fn orphan(&self, scope: Scope, id: TaskId) {
-        self.orphans.lock().unwrap_or_else(PoisonError::into_inner).push((scope, id));
+        self.orphans.lock().push((scope, id));
     }
 
     pub(crate) fn next_orphan(&self) -> Option<(Scope, TaskId)> {
-        self.orphans.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        self.orphans.lock().pop()
     }
 
     /// Now, as finely as it is written: what is seen is then what is stored.

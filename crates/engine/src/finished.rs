@@ -3,13 +3,9 @@
 //! A finished task never changes, so its v1.0 JSON is made once. It is forgotten when there is no room, and
 //! not trusted any more when the task may have been forgotten by the store.
 
-use std::{
-    collections::VecDeque,
-    ops::Range,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::VecDeque, ops::Range, sync::MutexGuard};
 
-use chancery_core::{Bytes, Task, TaskId, Timestamp};
+use chancery_core::{Bytes, Task, TaskId, Timestamp, sync::Mutex};
 use foldhash::HashMap;
 
 use crate::store::Scope;
@@ -127,7 +123,7 @@ impl Finished {
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
         // Nothing in here panics half way through a change.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

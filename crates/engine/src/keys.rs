@@ -3,9 +3,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, MutexGuard, Weak},
 };
 
+use chancery_core::sync::Mutex;
 use tokio::sync::OwnedMutexGuard;
 
 use crate::store::{KeyRecord, Scope};
@@ -49,7 +50,7 @@ impl Keys {
 
     fn lock(&self) -> MutexGuard<'_, Gates> {
         // The map holds no invariant that a panic could break.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -12,13 +12,13 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, LazyLock, MutexGuard, Weak,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll, Waker},
 };
 
-use chancery_core::{Bytes, Event, Result, Seq, SharedEvent, Task, TaskId};
+use chancery_core::{Bytes, Event, Result, Seq, SharedEvent, Task, TaskId, sync::Mutex};
 use tokio::sync::Notify;
 
 use crate::{
@@ -270,7 +270,7 @@ impl Live {
 
     fn slot(&self) -> MutexGuard<'_, Slot> {
         // Nothing in here panics half way through a change.
-        self.driver.lock().unwrap_or_else(PoisonError::into_inner)
+        self.driver.lock()
     }
 
     // --- Readers --------------------------------------------------------------------------------
@@ -305,7 +305,7 @@ impl Live {
     /// The committed task, which is not copied when nobody else has it.
     pub(crate) fn into_task(mut self: Arc<Self>) -> Box<Task> {
         match Arc::get_mut(&mut self) {
-            Some(own) => own.committed.get_mut().unwrap_or_else(PoisonError::into_inner).task.take().unwrap_or_default(),
+            Some(own) => own.committed.get_mut().task.take().unwrap_or_default(),
             None => Box::new(self.snapshot().1),
         }
     }
@@ -349,7 +349,7 @@ impl Live {
 
     fn lock(&self) -> MutexGuard<'_, Committed> {
         // A panic while folding leaves a task that the store can give again; nothing is lost.
-        self.committed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.committed.lock()
     }
 }
 

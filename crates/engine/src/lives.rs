@@ -2,10 +2,10 @@
 
 use std::{
     hash::BuildHasher as _,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, atomic::Ordering},
+    sync::{Arc, MutexGuard, Weak, atomic::Ordering},
 };
 
-use chancery_core::TaskId;
+use chancery_core::{TaskId, sync::Mutex};
 use foldhash::fast::RandomState;
 use hashbrown::{HashTable, hash_table::Entry};
 
@@ -88,6 +88,6 @@ impl Lives {
 impl Part {
     fn lock(&self) -> MutexGuard<'_, HashTable<Known>> {
         // The map holds no invariant that a panic could break.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

@@ -15,11 +15,11 @@ use std::{
     net::IpAddr,
     panic::AssertUnwindSafe,
     pin::Pin,
-    sync::{Arc, PoisonError, RwLock},
+    sync::Arc,
     task::{Context, Poll},
 };
 
-use chancery_core::{Binding, BoxError, Bytes, Card, Error, Operations, Result, ScopeTokens, Version, aside};
+use chancery_core::{Binding, BoxError, Bytes, Card, Error, Operations, Result, ScopeTokens, Version, aside, sync::RwLock};
 use chancery_engine::Engine;
 use chancery_wire::version::{CardForm, card_form};
 use http::{
@@ -297,16 +297,16 @@ impl Inner {
 
     /// All agents, the longest path first.
     pub(crate) fn agents(&self) -> Arc<[Arc<Hosted>]> {
-        self.agents.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.agents.read().clone()
     }
 
     /// Changes the agents; requests that are under way stay with those they came for.
     pub(crate) fn change(&self, change: impl FnOnce(&mut Vec<Arc<Hosted>>)) {
-        let mut agents = self.agents.write().unwrap_or_else(PoisonError::into_inner);
+        let mut agents = self.agents.write();
         let mut changed = agents.to_vec();
         change(&mut changed);
         *agents = sorted(changed);
-        *self.documents.write().unwrap_or_else(PoisonError::into_inner) = self.about.documents(&agents);
+        *self.documents.write() = self.about.documents(&agents);
     }
 
     /// Counts and tells of a caller that is not let in. Who tries too often is told to wait, if there is a pace to keep.
@@ -338,7 +338,7 @@ impl Inner {
             "/readyz" => text("ready\n".to_owned(), plain),
             "/metrics" => text(self.meter.text(self.gate.requests(), self.gate.streams()), "text/plain; version=0.0.4"),
             signing::KEYS | about::CATALOG => {
-                let documents = self.documents.read().unwrap_or_else(PoisonError::into_inner).clone();
+                let documents = self.documents.read().clone();
                 let (document, content_type) = match path {
                     signing::KEYS => (documents.keys?, "application/jwk-set+json"),
                     _ => (documents.catalog?, "application/json"),

@@ -4,13 +4,13 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, MutexGuard,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
 
-use chancery_core::{Error, ErrorKind, Result};
+use chancery_core::{Error, ErrorKind, Result, sync::Mutex};
 
 /// The limits of a server. Whatever is over a limit gets a clear error; nothing is cut off or queued
 /// without bound.
@@ -166,7 +166,7 @@ impl Drop for StreamPass {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Nothing in here panics half way through a change.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 use std::{
     io,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     task::{Context, Poll},
     time::{Duration, Instant},
 };
 
+use chancery_core::sync::Mutex;
 use hyper::rt::Timer;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -104,7 +105,7 @@ impl Future for Wait {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let mut alarm = self.timer.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut alarm = self.timer.0.lock();
         match &mut *alarm {
             // It rings for the same connection, and early enough to look again.
             Some(alarm) if !alarm.is_elapsed() && alarm.deadline() <= self.deadline => Poll::Pending,
@@ -144,7 +145,7 @@ mod tests {
         for _ in 0..3 {
             in_time(&timer, 1).await;
         }
-        let alarm = timer.0.lock().unwrap();
+        let alarm = timer.0.lock();
         let left = alarm.as_ref().unwrap().deadline() - time::Instant::now();
         // The first wait began three seconds ago.
         assert_eq!(left.as_secs(), 7);

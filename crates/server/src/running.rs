@@ -2,11 +2,11 @@
 
 use std::{
     net::SocketAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard},
     time::Duration,
 };
 
-use chancery_core::Result;
+use chancery_core::{Result, sync::Mutex};
 use chancery_engine::Engine;
 use tokio_util::sync::CancellationToken;
 
@@ -86,7 +86,7 @@ impl Running {
             false => agent.sealed(seal.clone(), since.clone()).map(Arc::new),
         };
         let sealed: Vec<_> = self.doors.inner().agents().iter().map(sealed).collect::<Result<_>>()?;
-        *self.works.seal.write().unwrap_or_else(PoisonError::into_inner) = seal;
+        *self.works.seal.write() = seal;
         self.doors.inner().change(|agents| *agents = sealed);
         drop(engines);
         Ok(())
@@ -104,7 +104,7 @@ impl Running {
 
     fn lock(&self) -> MutexGuard<'_, Vec<Engine>> {
         // A list of engines holds no invariant that a panic could break.
-        self.engines.lock().unwrap_or_else(PoisonError::into_inner)
+        self.engines.lock()
     }
 
     /// Stops: takes nothing new, ends streams so that their readers come back elsewhere, lets answers and

@@ -4,11 +4,14 @@ use std::{
     io,
     net::{IpAddr, SocketAddr},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, RwLock},
+    sync::Arc,
     time::Duration,
 };
 
-use chancery_core::{Binding, Card, Error, Peers, Result, ScopeTokens, Version};
+use chancery_core::{
+    Binding, Card, Error, Peers, Result, ScopeTokens, Version,
+    sync::{Mutex, RwLock},
+};
 use chancery_engine::{
     Agent, Builder, Engine,
     push::Schedule,

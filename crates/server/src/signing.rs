@@ -8,13 +8,9 @@
 //!  CardFiles, the answer to a request for the extended card, /.well-known/jwks.json
 //! ```
 
-use std::{
-    collections::HashMap,
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashMap, fmt, sync::Arc};
 
-use chancery_core::{Card, Error, Result, Signature};
+use chancery_core::{Card, Error, Result, Signature, sync::Mutex};
 use chancery_signing::{Document, Form, Jwk, Signer, SigningKey, lint};
 use serde_json::Value;
 use url::Url;
@@ -180,7 +176,7 @@ impl Seal {
 
     fn remembered(&self) -> std::sync::MutexGuard<'_, HashMap<Vec<u8>, Vec<Signature>>> {
         // Nothing in here panics half-way.
-        self.extended.lock().unwrap_or_else(PoisonError::into_inner)
+        self.extended.lock()
     }
 }
 

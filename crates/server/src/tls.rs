@@ -3,11 +3,11 @@
 use std::{
     fmt, io,
     path::{Path, PathBuf},
-    sync::{Arc, PoisonError, RwLock},
+    sync::Arc,
     time::Duration,
 };
 
-use chancery_core::{BoxError, Error, Result};
+use chancery_core::{BoxError, Error, Result, sync::RwLock};
 use rustls::{
     RootCertStore, ServerConfig,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
@@ -77,7 +77,7 @@ impl Tls {
 
     /// What a new connection gets.
     pub(crate) fn acceptor(&self) -> tokio_rustls::TlsAcceptor {
-        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        let current = self.current.read();
         current.config.clone().into()
     }
 
@@ -99,11 +99,11 @@ impl Tls {
 /// Reads the files again if they have changed.
 fn renew(files: &Files, current: &RwLock<Current>) -> Result<bool, BoxError> {
     let texts = files.texts()?;
-    if current.read().unwrap_or_else(PoisonError::into_inner).texts == texts {
+    if current.read().texts == texts {
         return Ok(false);
     }
     let new = files.make(texts)?;
-    *current.write().unwrap_or_else(PoisonError::into_inner) = new;
+    *current.write() = new;
     Ok(true)
 }
 

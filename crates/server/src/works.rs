@@ -1,11 +1,11 @@
 //! Makes agents ready for the doors, with cards that are true.
 
 use std::{
-    sync::{Arc, PoisonError, RwLock},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
-use chancery_core::{Binding, Card, Error, Extension, Interface, Operations, Peers, Result, ScopeTokens, Version, extension};
+use chancery_core::{Binding, Card, Error, Extension, Interface, Operations, Peers, Result, ScopeTokens, Version, extension, sync::RwLock};
 use chancery_engine::{
     Builder, Engine,
     clock::{Clock as _, SystemClock},
@@ -98,7 +98,7 @@ impl Works {
         };
         let own_seal = place.signing.is_some();
         let seal = match place.signing {
-            None => self.seal.read().unwrap_or_else(PoisonError::into_inner).clone(),
+            None => self.seal.read().clone(),
             Some(own) => own.map(|signing| Arc::new(Seal::new(signing, &self.base))),
         };
         if let Some(auth) = &auth {

@@ -12,11 +12,9 @@ pub(crate) mod task;
 pub(crate) mod text;
 pub(crate) mod wrap;
 
-use std::{
-    io::Write as _,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{io::Write as _, sync::Arc};
 
+use chancery_core::sync::Mutex;
 use serde::Serialize;
 
 pub(crate) use self::{notes::Notes, table::Table, text::Text};
@@ -106,7 +104,7 @@ impl Printer {
     /// Writes to stdout at once. Whoever does not read any more ends the run, and that is no error.
     pub(crate) fn write(&self, text: &str) -> Result<(), Trouble> {
         self.notes.clear();
-        let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut closed = self.closed.lock();
         if *closed {
             return Err(Trouble::closed());
         }

@@ -2,14 +2,12 @@
 
 use std::{
     io::{IsTerminal as _, Write as _},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     time::Instant,
 };
 
 use crate::settings::Color;
+use chancery_core::sync::Mutex;
 
 const RED: &str = "\x1b[31m";
 const YELLOW: &str = "\x1b[33m";
@@ -113,7 +111,7 @@ impl Notes {
     /// Draws the line of progress anew.
     pub(crate) fn progress(&self, text: &str) {
         if self.moving {
-            let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut drawn = self.drawn.lock();
             // Progress that cannot be drawn is no reason to stop.
             drop(write!(std::io::stderr().lock(), "\r\x1b[K{text}"));
             *drawn = true;
@@ -122,7 +120,7 @@ impl Notes {
 
     /// Erases the line of progress.
     pub(crate) fn clear(&self) {
-        let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut drawn = self.drawn.lock();
         if std::mem::take(&mut *drawn) {
             drop(write!(std::io::stderr().lock(), "\r\x1b[K"));
         }

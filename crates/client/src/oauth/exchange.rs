@@ -1,13 +1,9 @@
 //! Token exchange (RFC 8693): the token of a caller is exchanged for one with which an agent calls another on its behalf.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::SystemTime,
-};
+use std::{collections::BTreeMap, sync::Arc, time::SystemTime};
 
 use async_trait::async_trait;
-use chancery_core::{Error, ErrorKind, Presented, Result, Secret};
+use chancery_core::{Error, ErrorKind, Presented, Result, Secret, sync::Mutex};
 
 use super::{
     form::{Answer, Applicant, Desk},
@@ -245,13 +241,13 @@ impl Credentials for Exchange {
 
 impl Kept {
     fn fresh(&self, key: &Key, refused: Option<&Secret>) -> Option<Secret> {
-        let tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        let tokens = self.tokens.lock();
         let (token, end) = tokens.get(key)?;
         (tokens::is_time_left(*end) && refused != Some(token)).then(|| token.clone())
     }
 
     fn keep(&self, key: Key, token: Secret, end: Option<SystemTime>) {
-        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tokens = self.tokens.lock();
         if tokens.len() >= KEPT {
             let now = clock::now();
             tokens.retain(|_, (_, end)| end.is_some_and(|end| end > now));

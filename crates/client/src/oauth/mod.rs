@@ -53,12 +53,12 @@ mod tokens;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
 use async_trait::async_trait;
-use chancery_core::{Card, Error, ErrorKind, Result, Secret, SecurityScheme};
+use chancery_core::{Card, Error, ErrorKind, Result, Secret, SecurityScheme, sync::Mutex};
 use serde::{Deserialize, Serialize};
 
 pub use self::{
@@ -495,7 +495,7 @@ impl Credentials for OAuth {
 impl Turns {
     fn of(&self, key: &Key) -> Arc<tokio::sync::Mutex<()>> {
         // A map of locks holds no invariant that a panic could break.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key.clone()).or_default().clone()
+        self.0.lock().entry(key.clone()).or_default().clone()
     }
 }
 

@@ -12,11 +12,11 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write as _},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use chancery_core::{Error, ErrorKind, Result, Secret};
+use chancery_core::{Error, ErrorKind, Result, Secret, sync::Mutex};
 use serde::{Deserialize, Serialize};
 
 use super::Flow;
@@ -243,7 +243,7 @@ impl Tokens {
 
     fn known(&self) -> MutexGuard<'_, Vec<StoredToken>> {
         // A list holds no invariant that a panic could break.
-        self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.known.lock()
     }
 }
 

@@ -1,10 +1,6 @@
 //! Signatures as Standard Webhooks makes them, and the keys to check them with.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{fmt, sync::Arc, time::Duration};
 
 use aws_lc_rs::{
     hmac,
@@ -15,7 +11,7 @@ use base64::{
     prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
 };
 use bytes::Bytes;
-use chancery_core::{Error, ErrorKind, Result};
+use chancery_core::{Error, ErrorKind, Result, sync::Mutex};
 use http::HeaderMap;
 use serde::Deserialize;
 use tokio::time::Instant;
@@ -139,13 +135,13 @@ impl Keys {
 
 /// The keys of a server, read again when they are older than this.
 async fn current(known: &Mutex<Option<Known>>, url: &str, settings: &Settings, oldest: Duration) -> Result<Arc<Vec<Key>>> {
-    let kept = known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let kept = known.lock().clone();
     if let Some(kept) = kept.filter(|kept| kept.read.elapsed() < oldest) {
         return Ok(kept.keys);
     }
     let body: Bytes = fetch(settings, url).await?;
     let keys = Arc::new(read(&body)?);
-    *known.lock().unwrap_or_else(PoisonError::into_inner) = Some(Known { keys: keys.clone(), read: Instant::now() });
+    *known.lock() = Some(Known { keys: keys.clone(), read: Instant::now() });
     Ok(keys)
 }
 

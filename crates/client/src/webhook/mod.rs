@@ -34,12 +34,12 @@ mod listen;
 use std::{
     collections::{HashSet, VecDeque},
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, UNIX_EPOCH},
 };
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
-use chancery_core::{Error, ErrorKind, Event, Result, Secret, TaskId, Version};
+use chancery_core::{Error, ErrorKind, Event, Result, Secret, TaskId, Version, sync::Mutex};
 use http::{HeaderMap, StatusCode, header::AUTHORIZATION};
 
 pub use listen::Listening;
@@ -196,7 +196,7 @@ impl Receiver {
     /// How many notifications are remembered, so that none is passed on twice; 10,000 when not said.
     #[must_use]
     pub fn remember(self, most: usize) -> Self {
-        self.with(|inner| inner.seen.lock().unwrap_or_else(PoisonError::into_inner).most = most)
+        self.with(|inner| inner.seen.lock().most = most)
     }
 
     /// Reads keys with the settings of this builder: its certificates, its timeouts.
@@ -226,7 +226,7 @@ impl Receiver {
     /// Takes only notifications about this task, and about others that were named so. Of a task that is named too
     /// late, the sender tells again.
     pub fn expect(&self, task: impl Into<TaskId>) {
-        self.0.tasks.lock().unwrap_or_else(PoisonError::into_inner).insert(task.into());
+        self.0.tasks.lock().insert(task.into());
     }
 
     /// Forgets a notification that could not be handled, so that its repetition is news again.
@@ -255,7 +255,7 @@ impl Receiver {
         let (version, event) = chancery_wire::decode_push(body).map_err(Rejection::Invalid)?;
         let id = text(headers, "webhook-id").map(str::to_owned);
         let mut notification = Notification { id, version, event, signed_by, duplicate: false };
-        let tasks = self.0.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let tasks = self.0.tasks.lock();
         if !tasks.is_empty() && !notification.event.task_id().is_some_and(|task| tasks.contains(task)) {
             return Err(Rejection::Task);
         }
@@ -290,7 +290,7 @@ impl Receiver {
 
     fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
         // Nothing in here panics half-way.
-        self.0.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.seen.lock()
     }
 }
 

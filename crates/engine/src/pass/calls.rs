@@ -2,11 +2,13 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard},
     time::Duration,
 };
 
-use chancery_core::{Caller, CancelTask, Message, MessageId, Notes, Operations, Secret, StatusUpdate, Task, TaskId, TaskState, extension};
+use chancery_core::{
+    Caller, CancelTask, Message, MessageId, Notes, Operations, Secret, StatusUpdate, Task, TaskId, TaskState, extension, sync::Mutex,
+};
 use serde::{Deserialize, Serialize};
 
 use super::Passing;
@@ -117,7 +119,7 @@ impl Calls {
 
     fn lock(&self) -> MutexGuard<'_, Papers> {
         // Nothing in here panics half way through a change.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

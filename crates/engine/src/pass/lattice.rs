@@ -2,10 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard},
 };
 
-use chancery_core::{Caller, Card, Message, Object, Passage, Secret, TaskId, Timestamp, Trail, TransferContext, extension};
+use chancery_core::{Caller, Card, Message, Object, Passage, Secret, TaskId, Timestamp, Trail, TransferContext, extension, sync::Mutex};
 use chancery_lattice::{Arrival, Kind, Passed, Required, Scope, Violation};
 use serde_json::Value;
 
@@ -49,7 +49,7 @@ impl Lattice {
     }
 
     fn approved(&self) -> MutexGuard<'_, BTreeMap<TaskId, String>> {
-        self.0.approved.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.approved.lock()
     }
 
     fn ask(&self, step: &Step<'_>, approved_by: Option<&str>) -> Result<Passed, chancery_lattice::Denied> {

@@ -3,12 +3,12 @@
 use std::{
     collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     task::Poll,
     time::Duration,
 };
 
-use chancery_core::{Event, Seq, Task, TaskId};
+use chancery_core::{Event, Seq, Task, TaskId, sync::Mutex};
 use tokio::task::{JoinError, JoinSet};
 
 use super::{Notification, Schedule, Sender, Sent};
@@ -59,12 +59,12 @@ impl Post {
     }
 
     fn folded(&self, task: &TaskId, up_to: Seq) -> (Seq, Task) {
-        let folded = self.folded.lock().unwrap_or_else(PoisonError::into_inner);
+        let folded = self.folded.lock();
         folded.get(task).filter(|(seq, _)| *seq < up_to).cloned().unwrap_or_else(|| (Seq::START, Task::default()))
     }
 
     fn remember(&self, id: &TaskId, seq: Seq, task: &Task) {
-        let mut folded = self.folded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut folded = self.folded.lock();
         if task.status.state.is_terminal() {
             folded.remove(id);
             return;

@@ -5,11 +5,11 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     hash::BuildHasher as _,
     ops::{Bound, ControlFlow, Deref},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard},
 };
 
 use async_trait::async_trait;
-use chancery_core::{Bytes, ContextId, PushConfigId, Seq, TaskId, Timestamp};
+use chancery_core::{Bytes, ContextId, PushConfigId, Seq, TaskId, Timestamp, sync::Mutex};
 use foldhash::{HashMap, HashSet, HashSetExt, fast::RandomState};
 use hashbrown::{HashTable, hash_table::Entry};
 
@@ -111,7 +111,7 @@ impl Memory {
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         // Nothing in here panics half way through a change.
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 }
 

@@ -12,11 +12,11 @@
 use std::{
     fmt,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, MutexGuard, OnceLock},
     time::{Duration, Instant},
 };
 
-use chancery_core::{BoxError, Error, ErrorKind, Result};
+use chancery_core::{BoxError, Error, ErrorKind, Result, sync::Mutex};
 use http::{Method, StatusCode};
 use jsonwebtoken::{
     Algorithm as Alg, DecodingKey,
@@ -185,7 +185,7 @@ impl Keys {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing in here panics half way through a change.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Fetches the set, unless that was tried a moment ago. All who come meanwhile wait for the same answer.

@@ -9,7 +9,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, MutexGuard, OnceLock},
     time::Duration,
 };
 
@@ -27,6 +27,7 @@ use chancery::auth::{Auth, Jwt, Scheme};
 use chancery_core::{
     SecurityScheme,
     security::{ClientCredentialsFlow, DeviceCodeFlow, OAuth2Scheme, OAuthFlow, OpenIdConnectScheme, Scopes},
+    sync::Mutex,
 };
 use chancery_engine::clock::{Clock as _, SystemClock};
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
@@ -210,7 +211,7 @@ impl Issuer {
 
     fn desk(&self) -> MutexGuard<'_, Desk> {
         // Nothing in here panics half-way.
-        self.0.desk.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.desk.lock()
     }
 
     fn jwks(&self) -> Value {

@@ -3,7 +3,7 @@
 use std::{
     collections::HashSet,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use chancery_core::{
     Caller, CancelTask, Card, DeletePushConfig, Event, EventStream, GetExtendedCard, GetPushConfig, GetTask, ListPushConfigs, ListTasks,
     Operations, PushConfig, PushConfigPage, Result, SendMessage, SendReply, Seq, SharedEvent, Subscribe, Task, TaskId, TaskPage, TaskState,
-    TaskStatus,
+    TaskStatus, sync::Mutex,
 };
 use futures_core::Stream;
 use serde_json::{Value, json};
@@ -133,7 +133,7 @@ impl Stream for Staged {
 
 /// Whether the stream of a task was not lost before.
 fn first(cut: &Mutex<HashSet<TaskId>>, task: &TaskId) -> bool {
-    let mut cut = cut.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut cut = cut.lock();
     if cut.len() >= REMEMBERED {
         // Streams of tasks as old as these are not read any more.
         cut.clear();

@@ -1,10 +1,11 @@
 //! Processes that serve many tasks, started again when they crash.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard},
     time::Duration,
 };
 
+use chancery_core::sync::Mutex;
 use tokio::time::Instant;
 
 use super::worker::Worker;
@@ -62,7 +63,7 @@ impl Pool {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // A panic in between leaves processes that are looked at again anyway.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

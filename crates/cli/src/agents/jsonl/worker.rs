@@ -4,12 +4,13 @@ use std::{
     collections::HashMap,
     process::ExitStatus,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, MutexGuard,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
+use chancery_core::sync::Mutex;
 use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
@@ -138,7 +139,7 @@ impl Worker {
 
     /// Ends the process: by a signal to its group, and by another when that does not help.
     pub(crate) fn stop(&self) {
-        drop(self.process.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.process.lock().take());
     }
 
     /// Whether nothing more is heard of the process.
@@ -155,7 +156,7 @@ impl Worker {
 impl Tasks {
     fn lock(&self) -> MutexGuard<'_, HashMap<String, mpsc::Sender<Heard>>> {
         // The map holds no invariant that a panic could break.
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock()
     }
 
     fn close(&self, task: &str) {

@@ -6,11 +6,12 @@
 use std::{
     collections::VecDeque,
     fmt,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, MutexGuard},
     thread::JoinHandle,
 };
 
 use crate::store::{Error, Result};
+use chancery_core::sync::{Mutex, unpoisoned};
 
 const LENGTH: usize = 4_096;
 
@@ -49,7 +50,7 @@ impl<J: Send + 'static> Queue<J> {
         let leaving = Leaving(self.jobs.clone());
         let run = move || work(&leaving.0);
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(|error| Error::Unavailable(error.into()))?;
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        self.threads.lock().push(thread);
         Ok(())
     }
 
@@ -72,7 +73,7 @@ impl<J> Queue<J> {
     pub(super) fn close(&self) {
         self.jobs.lock().closed = true;
         self.jobs.bell.notify_all();
-        for thread in self.threads.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        for thread in self.threads.lock().drain(..) {
             if thread.join().is_err() {
                 tracing::error!("a thread of the store panicked");
             }
@@ -89,7 +90,7 @@ impl<J> Jobs<J> {
                 return false;
             }
             state.idle += 1;
-            state = self.bell.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = unpoisoned(self.bell.wait(state));
             state.idle -= 1;
             state.called = false;
         }
@@ -111,7 +112,7 @@ impl<J> Jobs<J> {
 
     fn lock(&self) -> MutexGuard<'_, State<J>> {
         // Nothing in here panics half way through a change.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -4,12 +4,10 @@
 //! Counting does not hold up the writer: it happens in a snapshot of the file that was taken between
 //! two commits, and what is committed meanwhile is added to it.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::MutexGuard};
 
 use crate::store::Standing;
+use chancery_core::sync::Mutex;
 
 /// Scopes that are kept at a time. Beyond it all are forgotten, and counted again when needed.
 const SCOPES: usize = 16 * 1024;
@@ -78,7 +76,7 @@ impl Tally {
 impl Tallies {
     /// No commit happens while this is held.
     pub(super) fn between_commits(&self) -> MutexGuard<'_, ()> {
-        self.between.lock().unwrap_or_else(PoisonError::into_inner)
+        self.between.lock()
     }
 
     /// The tasks of a scope that stand in one of these ways, or all; `None` when they were not counted yet.
@@ -133,6 +131,6 @@ impl Tallies {
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         // Nothing in here panics half way through a change.
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 }

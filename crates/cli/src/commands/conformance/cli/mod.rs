@@ -8,7 +8,7 @@ mod trial;
 use std::{
     collections::BTreeSet,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Instant,
@@ -25,6 +25,7 @@ use super::{
     finding::{Finding, Level, Report, Status},
 };
 use crate::{print::Notes, trouble::Trouble};
+use chancery_core::sync::Mutex;
 
 /// How many checks run at a time. Most of their time they wait.
 const WORKERS: usize = 6;
@@ -56,7 +57,7 @@ pub(super) fn run(notes: &Notes, choice: &Choice, stop: &Arc<AtomicBool>) -> Res
                         false => Outcome { status: "not_measured", note: "it was not asked for".to_owned(), evidence: Vec::new() },
                     };
                     notes.debug(&format!("{} {}", row.id, outcome.status));
-                    outcomes.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(outcome);
+                    outcomes.lock()[at] = Some(outcome);
                 }
             });
         }
@@ -65,9 +66,9 @@ pub(super) fn run(notes: &Notes, choice: &Choice, stop: &Arc<AtomicBool>) -> Res
         .into_iter()
         .map(|default| (default.0, one(&desk, &format!("default-{}", default.0), &codes, |trial| check::default(trial, default))))
         .collect();
-    let outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let outcomes = outcomes.into_inner();
     let rows: Vec<_> = ROWS.iter().zip(outcomes).filter_map(|(row, outcome)| Some((row, outcome?))).collect();
-    let codes = codes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let codes = codes.into_inner();
     let official = official::document(&rows, &defaults, &codes, begun.elapsed());
     let verdict = verdict(&rows);
     let findings = rows.into_iter().map(|(row, outcome)| finding(row, outcome)).collect();
@@ -92,7 +93,7 @@ fn one(desk: &Desk, name: &str, codes: &Mutex<BTreeSet<(String, i32)>>, check: i
         Err(Miss::Partial(note)) => ("partial", note),
         Err(Miss::NotMeasured(note)) => ("not_measured", note),
     };
-    codes.lock().unwrap_or_else(PoisonError::into_inner).extend(trial.codes());
+    codes.lock().extend(trial.codes());
     Outcome { status, note, evidence: trial.evidence() }
 }
 
