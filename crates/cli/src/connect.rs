@@ -56,8 +56,8 @@ impl Agent {
     /// The agent that a task of this one was handed over to.
     pub(crate) fn moved(&self, client: &Client, grant: Option<&Grant>) -> Self {
         let mut caller = self.caller.clone();
-        caller.tenant = String::new();
-        caller.grant = grant.map(|grant| grant.token.clone());
+        caller.identity_mut().tenant = String::new();
+        caller.call_mut().grant = grant.map(|grant| grant.token.clone());
         let card = client.card().map(|card| Card::clone(&card));
         Self { client: client.clone(), card, card_url: None, caller, has_credentials: false }
     }

@@ -306,10 +306,10 @@ impl Client {
     pub(crate) fn call(&self, caller: &Caller, request: Request) -> Call {
         let mut caller = caller.clone();
         let sends = matches!(request, Request::SendMessage(_) | Request::StreamMessage(_));
-        if sends && caller.idempotency_key.is_none() {
-            caller.idempotency_key = Some(Uuid::now_v7().to_string());
+        if sends && caller.call().idempotency_key.is_none() {
+            caller.call_mut().idempotency_key = Some(Uuid::now_v7().to_string());
         }
-        let deadline = caller.deadline.map_or_else(|| Instant::now() + self.settings().timeout, Instant::from_std);
+        let deadline = caller.call().deadline.map_or_else(|| Instant::now() + self.settings().timeout, Instant::from_std);
         let spare = (TaskId::generate(), ContextId::generate());
         Call { request, caller, deadline, retries: self.settings().retries, spare }
     }
@@ -473,7 +473,7 @@ impl Peer {
             origin: &self.origin,
             binding: self.route.binding,
             certificate: settings.tls.has_identity(),
-            on_behalf_of: call.caller.presented.as_deref(),
+            on_behalf_of: call.caller.identity().presented.as_deref(),
         }
     }
 
@@ -547,7 +547,7 @@ impl Call {
     fn request_for(&self, route: &Route) -> Request {
         let mut request = self.request.clone();
         // V10-SEL-004: exactly what the card says, also when it says nothing. Without a card it is the caller's to say.
-        let tenants = [route.tenant.as_str(), request.tenant(), self.caller.tenant.as_str()];
+        let tenants = [route.tenant.as_str(), request.tenant(), self.caller.identity().tenant.as_str()];
         let known = if route.declared { &tenants[..1] } else { &tenants };
         let tenant = known.iter().find(|tenant| !tenant.is_empty()).copied().unwrap_or_default().to_owned();
         request.set_tenant(tenant);
@@ -575,7 +575,7 @@ impl Call {
             Ok::<_, Error>(())
         };
         let caller = &self.caller;
-        let mut extensions: Vec<String> = settings.extensions.iter().chain(&caller.extensions).cloned().collect();
+        let mut extensions: Vec<String> = settings.extensions.iter().chain(&caller.call().extensions).cloned().collect();
         if route.binding == Binding::Grpc && self.request.operation().is_streaming() {
             extensions.push(extension::SEQUENCE.to_owned());
         }
@@ -588,22 +588,22 @@ impl Call {
                 add(headers::EXTENSIONS, &value)?;
             }
         }
-        if let Some(key) = &caller.idempotency_key {
+        if let Some(key) = &caller.call().idempotency_key {
             add("idempotency-key", key)?;
         }
-        if let Some(seq) = caller.resume_after.filter(|_| self.request.operation() != Operation::SendMessage) {
+        if let Some(seq) = caller.call().resume_after.filter(|_| self.request.operation() != Operation::SendMessage) {
             add("last-event-id", &seq.to_string())?;
         }
-        if let Some(carried) = &caller.carried {
+        if let Some(carried) = &caller.call().carried {
             add(SCOPE_TOKEN, carried.token.expose())?;
         }
-        if let Some(trace) = &caller.trace {
+        if let Some(trace) = &caller.call().trace {
             add("traceparent", &trace.parent)?;
             if !trace.state.is_empty() {
                 add("tracestate", &trace.state)?;
             }
         }
-        if let Some(grant) = &caller.grant {
+        if let Some(grant) = &caller.call().grant {
             let mut value =
                 HeaderValue::from_str(grant.expose()).map_err(|_| Error::invalid_param(Grant::HEADER, "holds what no header can"))?;
             value.set_sensitive(true);

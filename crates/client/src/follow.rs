@@ -325,13 +325,15 @@ impl Journey {
     async fn reach(&self, transfer: &Transfer, target: &str) -> Result<(Client, Caller, Task)> {
         let client = self.head.client.elsewhere(target, &card_url(transfer)).await?;
         let mut caller = self.head.caller.clone();
-        (caller.tenant, caller.idempotency_key, caller.resume_after) = (String::new(), None, None);
-        caller.grant = transfer.grant.as_ref().map(|grant| grant.token.clone());
+        caller.identity_mut().tenant.clear();
+        let call = caller.call_mut();
+        (call.idempotency_key, call.resume_after) = (None, None);
+        call.grant = transfer.grant.as_ref().map(|grant| grant.token.clone());
         // The first request is part of the handover's trace, if the agent tells it.
         let told = |name: &str| transfer.other.get(name).and_then(serde_json::Value::as_str).unwrap_or_default();
         let mut first = caller.clone();
         if !told("traceparent").is_empty() && HeaderValue::from_str(told("traceparent")).is_ok() {
-            first.trace = Some(TraceContext::new(told("traceparent"), told("tracestate")));
+            first.call_mut().trace = Some(TraceContext::new(told("traceparent"), told("tracestate")));
         }
         let task = client.get_task(&first, GetTask::new(transfer.task_id.clone())).await?;
         Ok((client, caller, task))

@@ -161,7 +161,7 @@ impl Watch {
             if let Some(item) = self.ready.pop_front() {
                 return Some(Ok(item));
             }
-            let deadline = self.call.caller.deadline.map(Instant::from_std);
+            let deadline = self.call.caller.call().deadline.map(Instant::from_std);
             let step = async {
                 match &self.stage {
                     Stage::Live(..) => self.read().await,
@@ -354,7 +354,7 @@ impl Watch {
         let (request, after, joint) = match (&self.task, self.cursor) {
             (Some(task), Some(cursor)) => (Request::Subscribe(Subscribe::new(task.clone())), Some(cursor), Joint::After(cursor)),
             (Some(task), None) => (Request::Subscribe(Subscribe::new(task.clone())), None, Joint::Snapshot),
-            (None, _) if self.peer.keyed => (self.call.request.clone(), self.call.caller.resume_after, Joint::Smooth),
+            (None, _) if self.peer.keyed => (self.call.request.clone(), self.call.caller.call().resume_after, Joint::Smooth),
             (None, _) => return None,
         };
         Some((self.later(request, after, until), joint))
@@ -365,9 +365,9 @@ impl Watch {
         request.set_tenant(self.call.request.tenant());
         let mut call = self.call.clone();
         if !matches!(request, Request::StreamMessage(_)) {
-            call.caller.idempotency_key = None;
+            call.caller.call_mut().idempotency_key = None;
         }
-        call.caller.resume_after = after;
+        call.caller.call_mut().resume_after = after;
         // Each try may take as long as any call, and is repeated here.
         call.deadline = until.min(Instant::now() + self.client.settings().timeout);
         call.retries = 0;
@@ -377,7 +377,7 @@ impl Watch {
 
     fn until(&self) -> Instant {
         let patience = Instant::now() + self.client.settings().patience;
-        self.call.caller.deadline.map_or(patience, |deadline| patience.min(Instant::from_std(deadline)))
+        self.call.caller.call().deadline.map_or(patience, |deadline| patience.min(Instant::from_std(deadline)))
     }
 
     /// Reads the task again and again until it ends.

@@ -1,36 +1,35 @@
 //! Who is calling, and in which circumstances.
 
-use std::{
-    collections::BTreeSet,
-    fmt,
-    ops::{Deref, DerefMut},
-    sync::Arc,
-    time::Instant,
-};
+use std::{collections::BTreeSet, fmt, sync::Arc, time::Instant};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{card::Skill, error::Result, event::Seq, json::Object, secret::Secret, security::SecurityRequirement, time::Timestamp};
 
-/// Who calls, in the [`Circumstances`] of one call. They are read and changed as if they were its own members.
+/// Who calls ([`Identity`]), and what goes with this one call ([`CallContext`]).
 ///
-/// Made by a door after authentication, and handed to every operation. It is handed on all the time, so a copy shares what it
-/// was copied from until one of the two is changed, and a caller of whom nothing is known takes no memory.
+/// Made by a binding after authentication, and handed to every operation. It is handed on all the time, so a copy shares both
+/// parts with what it was copied from until one of the two changes its own ([`identity_mut`](Self::identity_mut),
+/// [`call_mut`](Self::call_mut): copy on write), and a caller of whom nothing is known takes no memory.
 ///
 /// ```
 /// use chancery_core::Caller;
 /// let ada = Caller::new("ada").tenant("north");
 /// let mut again = ada.clone();
-/// again.tenant = "south".to_owned();
-/// assert_eq!((ada.tenant.as_str(), again.subject.as_deref()), ("north", Some("ada")));
+/// again.identity_mut().tenant = "south".to_owned();
+/// assert_eq!(ada.identity().tenant, "north");
+/// assert_eq!(again.identity().subject.as_deref(), Some("ada"));
 /// ```
 #[derive(Clone, Default)]
-pub struct Caller(Option<Arc<Circumstances>>);
+pub struct Caller {
+    identity: Option<Arc<Identity>>,
+    call: Option<Arc<CallContext>>,
+}
 
-/// The circumstances of one call: who it is for, what was activated, how long it may take.
+/// Who calls: the principal that authentication found, and the tenant that it asks of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Circumstances {
+pub struct Identity {
     /// The tenant; empty when the server has none.
     pub tenant: String,
     /// Who the caller is; `None` when nobody was asked.
@@ -44,6 +43,14 @@ pub struct Circumstances {
     /// How the caller proved who it is: the name of a security scheme in the card, or several joined by `+`. `None` for
     /// a caller that was not asked.
     pub scheme: Option<String>,
+    /// The token by which the caller proved who it is, where the server keeps it so that it can be exchanged.
+    pub presented: Option<Box<Presented>>,
+}
+
+/// The context of one call: what was activated, how long it may take, what it repeats or resumes, what it opens.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallContext {
     /// URIs of the extensions that are active for this call.
     pub extensions: BTreeSet<String>,
     /// The caller's trace, to be carried on.
@@ -61,8 +68,6 @@ pub struct Circumstances {
     pub grant: Option<Secret>,
     /// How far the task may reach by the token that came with the call.
     pub carried: Option<Box<Carried>>,
-    /// The token by which the caller proved who it is, where the server keeps it so that it can be exchanged.
-    pub presented: Option<Box<Presented>>,
 }
 
 /// The token that a caller presented, for whoever exchanges it for one with which another agent is called (RFC 8693). It is shown to
@@ -148,13 +153,12 @@ pub struct TraceContext {
     pub state: String,
 }
 
-/// What is known of whoever was not asked.
-static NOBODY: Circumstances = Circumstances {
-    tenant: String::new(),
-    subject: None,
-    actors: Vec::new(),
-    scopes: BTreeSet::new(),
-    scheme: None,
+/// The identity of whoever was not asked.
+static ANONYMOUS: Identity =
+    Identity { tenant: String::new(), subject: None, actors: Vec::new(), scopes: BTreeSet::new(), scheme: None, presented: None };
+
+/// The context of a call that says nothing about itself.
+static PLAIN: CallContext = CallContext {
     extensions: BTreeSet::new(),
     trace: None,
     deadline: None,
@@ -163,32 +167,17 @@ static NOBODY: Circumstances = Circumstances {
     names_tasks: false,
     grant: None,
     carried: None,
-    presented: None,
 };
-
-impl Deref for Caller {
-    type Target = Circumstances;
-
-    fn deref(&self) -> &Circumstances {
-        self.0.as_deref().unwrap_or(&NOBODY)
-    }
-}
-
-impl DerefMut for Caller {
-    fn deref_mut(&mut self) -> &mut Circumstances {
-        Arc::make_mut(self.0.get_or_insert_default())
-    }
-}
 
 impl fmt::Debug for Caller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&**self, f)
+        f.debug_struct("Caller").field("identity", self.identity()).field("call", self.call()).finish()
     }
 }
 
 impl PartialEq for Caller {
     fn eq(&self, other: &Self) -> bool {
-        **self == **other
+        self.identity() == other.identity() && self.call() == other.call()
     }
 }
 
@@ -203,97 +192,120 @@ impl Caller {
 
     /// A caller with a name.
     pub fn new(subject: impl Into<String>) -> Self {
-        Self(Some(Arc::new(Circumstances { subject: Some(subject.into()), ..Circumstances::default() })))
+        let identity = Identity { subject: Some(subject.into()), ..Identity::default() };
+        Self { identity: Some(Arc::new(identity)), call: None }
+    }
+
+    /// Who calls.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        self.identity.as_deref().unwrap_or(&ANONYMOUS)
+    }
+
+    /// Who calls, to be changed. It is copied first if another caller shares it.
+    pub fn identity_mut(&mut self) -> &mut Identity {
+        Arc::make_mut(self.identity.get_or_insert_default())
+    }
+
+    /// What goes with this call.
+    #[must_use]
+    pub fn call(&self) -> &CallContext {
+        self.call.as_deref().unwrap_or(&PLAIN)
+    }
+
+    /// What goes with this call, to be changed. It is copied first if another caller shares it.
+    pub fn call_mut(&mut self) -> &mut CallContext {
+        Arc::make_mut(self.call.get_or_insert_default())
     }
 
     /// Sets the tenant.
     #[must_use]
     pub fn tenant(mut self, tenant: impl Into<String>) -> Self {
-        self.tenant = tenant.into();
+        self.identity_mut().tenant = tenant.into();
         self
     }
 
     /// Adds somebody who acts for the subject, behind those who were added before.
     #[must_use]
     pub fn actor(mut self, actor: impl Into<String>) -> Self {
-        self.actors.push(actor.into());
+        self.identity_mut().actors.push(actor.into());
         self
     }
 
     /// Grants a scope.
     #[must_use]
     pub fn scope(mut self, scope: impl Into<String>) -> Self {
-        self.scopes.insert(scope.into());
+        self.identity_mut().scopes.insert(scope.into());
         self
     }
 
     /// Says how the caller proved who it is.
     #[must_use]
     pub fn scheme(mut self, scheme: impl Into<String>) -> Self {
-        self.scheme = Some(scheme.into());
+        self.identity_mut().scheme = Some(scheme.into());
         self
     }
 
     /// Activates an extension.
     #[must_use]
     pub fn extension(mut self, uri: impl Into<String>) -> Self {
-        self.extensions.insert(uri.into());
+        self.call_mut().extensions.insert(uri.into());
         self
     }
 
     /// Carries on a trace.
     #[must_use]
     pub fn trace(mut self, trace: TraceContext) -> Self {
-        self.trace = Some(trace);
+        self.call_mut().trace = Some(trace);
         self
     }
 
     /// Sets when the caller stops waiting.
     #[must_use]
     pub fn deadline(mut self, deadline: Instant) -> Self {
-        self.deadline = Some(deadline);
+        self.call_mut().deadline = Some(deadline);
         self
     }
 
     /// Names the request.
     #[must_use]
     pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
-        self.idempotency_key = Some(key.into());
+        self.call_mut().idempotency_key = Some(key.into());
         self
     }
 
     /// Says which event of the stream was seen last.
     #[must_use]
     pub fn resume_after(mut self, seq: Seq) -> Self {
-        self.resume_after = Some(seq);
+        self.call_mut().resume_after = Some(seq);
         self
     }
 
     /// Says that the caller gives its tasks their names itself.
     #[must_use]
     pub fn naming_tasks(mut self) -> Self {
-        self.names_tasks = true;
+        self.call_mut().names_tasks = true;
         self
     }
 
     /// Shows a grant for one task.
     #[must_use]
     pub fn grant(mut self, token: impl Into<Secret>) -> Self {
-        self.grant = Some(token.into());
+        self.call_mut().grant = Some(token.into());
         self
     }
 
     /// Adds the token that came with the call.
     #[must_use]
     pub fn carried(mut self, carried: Carried) -> Self {
-        self.carried = Some(Box::new(carried));
+        self.call_mut().carried = Some(Box::new(carried));
         self
     }
 
     /// Adds the token by which the caller proved who it is.
     #[must_use]
     pub fn presented(mut self, token: impl Into<Secret>) -> Self {
-        self.presented = Some(Box::new(Presented::new(token)));
+        self.identity_mut().presented = Some(Box::new(Presented::new(token)));
         self
     }
 
@@ -315,15 +327,15 @@ impl Caller {
     /// Whether the caller proved who it is by every scheme of a requirement, and has the scopes that it names.
     #[must_use]
     pub fn meets(&self, requirement: &SecurityRequirement) -> bool {
-        let proved = |scheme: &str| self.scheme.as_deref().is_some_and(|shown| shown.split('+').any(|name| name == scheme));
-        let has = |scopes: &[String]| scopes.iter().all(|scope| self.scopes.contains(scope));
+        let proved = |scheme: &str| self.identity().scheme.as_deref().is_some_and(|shown| shown.split('+').any(|name| name == scheme));
+        let has = |scopes: &[String]| scopes.iter().all(|scope| self.identity().scopes.contains(scope));
         requirement.schemes.iter().all(|(scheme, scopes)| proved(scheme) && has(scopes))
     }
 
     /// Whether an extension is active for this call.
     #[must_use]
     pub fn has_extension(&self, uri: &str) -> bool {
-        self.extensions.contains(uri)
+        self.call().extensions.contains(uri)
     }
 }
 

@@ -51,7 +51,7 @@ pub use artifact::Artifact;
 #[doc(hidden)]
 pub use aside::aside;
 pub use bytes::Bytes;
-pub use caller::{Caller, Carried, Circumstances, Presented, ScopeTokens, TraceContext};
+pub use caller::{CallContext, Caller, Carried, Identity, Presented, ScopeTokens, TraceContext};
 pub use card::{Capabilities, Card, Extension, Interface, Provider, Signature, Skill};
 pub use error::{BoxError, Error, ErrorKind, FieldViolation, Result};
 pub use event::{ArtifactUpdate, Event, Seq, SharedEvent, StatusUpdate};

@@ -486,7 +486,7 @@ impl Inner {
 
     /// Whose data a caller works with.
     pub(crate) fn scope(&self, caller: &Caller) -> Scope {
-        match (caller.tenant.as_str(), &caller.subject) {
+        match (caller.identity().tenant.as_str(), &caller.identity().subject) {
             ("", None) => self.nobody.clone(),
             (tenant, subject) => Scope::of(tenant, &self.name, subject.as_deref().unwrap_or_default()),
         }

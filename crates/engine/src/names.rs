@@ -60,7 +60,7 @@ impl Engine {
     /// The task that a caller means.
     pub(crate) async fn meant(&self, caller: &Caller, scope: &Scope, id: &TaskId) -> Result<Arc<Live>> {
         // A grant is for one task, whatever names its owner has given to others.
-        if !caller.names_tasks || *scope != self.inner.scope(caller) {
+        if !caller.call().names_tasks || *scope != self.inner.scope(caller) {
             return self.inner.find(scope, id).await;
         }
         self.named(scope, id, |_| true).await?.ok_or_else(|| Error::task_not_found(id.as_str()))
@@ -68,7 +68,7 @@ impl Engine {
 
     /// The id of the task that a caller means. Only of those who name their tasks is it known to exist.
     pub(crate) async fn meant_id(&self, caller: &Caller, scope: &Scope, id: &TaskId) -> Result<TaskId> {
-        if caller.names_tasks { Ok(self.meant(caller, scope, id).await?.id.clone()) } else { Ok(id.clone()) }
+        if caller.call().names_tasks { Ok(self.meant(caller, scope, id).await?.id.clone()) } else { Ok(id.clone()) }
     }
 
     /// A task for a caller who names its tasks.

@@ -103,7 +103,7 @@ impl Engine {
         self.demand_media_types(&request.message)?;
         let SendMessage { message, configuration, .. } = &*request;
         let begins = message.task_id.is_none() && message.metadata.is_empty();
-        if begins && configuration.push_config.is_none() && caller.idempotency_key.is_none() {
+        if begins && configuration.push_config.is_none() && caller.call().idempotency_key.is_none() {
             let scope = self.inner.scope(caller);
             return self.begin(caller, scope, None, request, None, wait).await;
         }
@@ -115,7 +115,7 @@ impl Engine {
     async fn send_special(&self, caller: &Caller, mut request: Box<SendMessage>, wait: Wait) -> Result<Sent> {
         if let Some(config) = &mut request.configuration.push_config {
             self.demand_push(caller)?;
-            config.record.trace.clone_from(&caller.trace);
+            config.record.trace.clone_from(&caller.call().trace);
             config.record.aware = view::is_aware(caller);
         }
         let own = self.inner.scope(caller);
@@ -137,7 +137,7 @@ impl Engine {
             true => None,
             false => receive::handoff_key(self.inner.setup().options.passing.as_deref(), &request.message)?,
         };
-        let name = handoff.as_ref().or(caller.idempotency_key.as_ref());
+        let name = handoff.as_ref().or(caller.call().idempotency_key.as_ref());
         let key = match name {
             Some(key) => {
                 let held = Box::pin(self.inner.keys.hold(&scope, key)).await;

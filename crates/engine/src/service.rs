@@ -49,7 +49,7 @@ impl Operations for Engine {
         let events = match sent.map_err(|error| name.iter().fold(error, names::error))? {
             Sent::Message(message) => once(Event::Message(message)),
             Sent::Task { live, seq, .. } => {
-                let events = match caller.resume_after {
+                let events = match caller.call().resume_after {
                     Some(after) => feed::from(&live, after, history),
                     None => feed::since(&live, seq, history),
                 };
@@ -62,7 +62,7 @@ impl Operations for Engine {
     async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<Task> {
         self.demand_extensions(caller)?;
         let scope = receive::scope(&self.inner, caller, &request.id).await?;
-        if caller.names_tasks && scope == self.inner.scope(caller) {
+        if caller.call().names_tasks && scope == self.inner.scope(caller) {
             let task = self.look_by_name(&scope, &request.id, request.history_length).await?;
             return Ok(view::task(task, view::is_aware(caller)));
         }
@@ -115,10 +115,10 @@ impl Operations for Engine {
         let live = self.meant(caller, &receive::scope(&self.inner, caller, &request.id).await?, &request.id).await?;
         let shown = |events| {
             let events = self.viewed(caller, &live, events);
-            if caller.names_tasks { names::stream(events, request.id.clone()) } else { events }
+            if caller.call().names_tasks { names::stream(events, request.id.clone()) } else { events }
         };
         // A cursor gets the rest of the log, finished or not: that is what makes a cut stream whole.
-        if let Some(after) = caller.resume_after {
+        if let Some(after) = caller.call().resume_after {
             return Ok(shown(feed::from(&live, after, None)));
         }
         view::demand_here(caller, &live)?;
@@ -133,8 +133,8 @@ impl Operations for Engine {
         self.demand_push(caller)?;
         let said = config.task_id.clone();
         let scope = access::scope(&self.inner, caller, &said).await?;
-        config.record.task_name = caller.names_tasks.then(|| said.clone());
-        config.record.trace.clone_from(&caller.trace);
+        config.record.task_name = caller.call().names_tasks.then(|| said.clone());
+        config.record.trace.clone_from(&caller.call().trace);
         config.record.aware = view::is_aware(caller);
         let task = self.meant_id(caller, &scope, &said).await?;
         let mut config = self.put_config(&scope, push::filled(config, &task)).await?;

@@ -28,7 +28,7 @@ const KEY_BYTES: usize = 256;
 pub(crate) fn caller(who: &Caller, headers: &HeaderMap, version: Version, known: &[String]) -> Result<Caller> {
     let mut caller = who.clone();
     if version == Version::V0_1 {
-        caller.names_tasks = true;
+        caller.call_mut().names_tasks = true;
     }
     if !known.is_empty() {
         activate(&mut caller, headers, version, known);
@@ -46,11 +46,11 @@ fn activate(caller: &mut Caller, headers: &HeaderMap, version: Version, known: &
     let mut asked = chancery_wire::headers::requested_extensions(version, texts(headers));
     asked.retain(|uri| known.contains(uri));
     if !asked.is_empty() {
-        caller.extensions = asked;
+        caller.call_mut().extensions = asked;
     }
     if version == Version::Compact && known.iter().any(|uri| uri == extension::HANDOFF) {
         // The dialect has members of its own for handoffs.
-        caller.extensions.insert(extension::HANDOFF.to_owned());
+        caller.call_mut().extensions.insert(extension::HANDOFF.to_owned());
     }
 }
 
@@ -69,18 +69,18 @@ fn tell(caller: &mut Caller, headers: &HeaderMap) -> Result<()> {
         found.get_or_insert(value);
     }
     if let Some(grant) = grant {
-        caller.grant = opener(grant);
+        caller.call_mut().grant = opener(grant);
     }
     if let Some(id) = last_event {
-        caller.resume_after = id.to_str().ok().and_then(|id| id.trim().parse().ok()).map(Seq::new);
+        caller.call_mut().resume_after = id.to_str().ok().and_then(|id| id.trim().parse().ok()).map(Seq::new);
     }
     if let Some(parent) = parent.and_then(|parent| parent.to_str().ok()) {
-        caller.trace = Some(TraceContext::new(parent, text(headers, &TRACE_STATE).unwrap_or_default()));
+        caller.call_mut().trace = Some(TraceContext::new(parent, text(headers, &TRACE_STATE).unwrap_or_default()));
     }
     if let Some(key) = key {
         let key = key.to_str().ok().filter(|key| !key.is_empty() && key.len() <= KEY_BYTES && !key.contains('\t'));
         let words = "must be 1 to 256 visible characters";
-        caller.idempotency_key = Some(key.ok_or_else(|| Error::invalid_param("Idempotency-Key", words))?.to_owned());
+        caller.call_mut().idempotency_key = Some(key.ok_or_else(|| Error::invalid_param("Idempotency-Key", words))?.to_owned());
     }
     Ok(())
 }
@@ -122,8 +122,8 @@ fn texts(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
 
 /// The tenant of a request is that of its caller. Most have none.
 fn set_tenant(caller: &mut Caller, request: &Request) {
-    if caller.tenant != request.tenant() {
-        caller.tenant = request.tenant().to_owned();
+    if caller.identity().tenant != request.tenant() {
+        caller.identity_mut().tenant = request.tenant().to_owned();
     }
 }
 
@@ -132,7 +132,7 @@ fn set_tenant(caller: &mut Caller, request: &Request) {
 pub(crate) async fn answer(operations: &dyn Operations, caller: &mut Caller, request: Box<Request>) -> Result<Answer> {
     set_tenant(caller, &request);
     match *request {
-        Request::StreamMessage(send) if caller.resume_after.is_some() && caller.idempotency_key.is_none() => {
+        Request::StreamMessage(send) if caller.call().resume_after.is_some() && caller.call().idempotency_key.is_none() => {
             aside(|| resume(operations, caller, *send)).await
         }
         request => chancery_core::call(operations, caller, request).await,

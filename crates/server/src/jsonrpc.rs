@@ -153,8 +153,8 @@ async fn read(visit: &Visit<'_>, call: &Call<'_>, in_batch: bool) -> Result<Aske
         // A stream has its version from its first event on; other answers show it themselves.
         (Request::Subscribe(subscribe), Spoken::OfTask) => {
             let mut caller = visit.who.clone().naming_tasks();
-            caller.grant = call::grant(&visit.head.headers);
-            caller.tenant.clone_from(&subscribe.tenant);
+            caller.call_mut().grant = call::grant(&visit.head.headers);
+            caller.identity_mut().tenant.clone_from(&subscribe.tenant);
             let mut get = GetTask::new(subscribe.id.clone());
             get.history_length = Some(0);
             let created = visit.agent.operations.get_task(&caller, get).await.ok();

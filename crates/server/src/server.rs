@@ -232,7 +232,7 @@ impl Server {
     /// use chancery_server::{Server, auth::{Auth, Jwt, Scheme}};
     ///
     /// async fn greet(turn: Turn) -> Result<Outcome, Failure> {
-    ///     Ok(Outcome::reply(format!("Hello {}", turn.caller().subject.as_deref().unwrap_or("stranger"))))
+    ///     Ok(Outcome::reply(format!("Hello {}", turn.caller().identity().subject.as_deref().unwrap_or("stranger"))))
     /// }
     /// let auth = Auth::new().scheme("oidc", Scheme::jwt(Jwt::issuer("https://id.example", ["agents"])));
     /// Server::new(card, greet).auth(auth).serve("127.0.0.1:7420").await

@@ -102,7 +102,7 @@ impl<'a> Visit<'a> {
         if let Some(tokens) = &agent.scope_tokens
             && let Some(carried) = call::carried(&**tokens, &head.headers, agent.url()).map_err(denied)?
         {
-            who.carried = Some(Box::new(carried));
+            who.call_mut().carried = Some(Box::new(carried));
         }
         Ok(Self { doors, agent, head, peer, who, guest, deadline: None, until })
     }
@@ -214,7 +214,7 @@ impl<'a> Visit<'a> {
         let (answer, pass) = match admitted {
             Ok((_request, pass)) => {
                 if let Some(deadline) = self.deadline {
-                    caller.deadline = Some(deadline.into_std());
+                    caller.call_mut().deadline = Some(deadline.into_std());
                 }
                 let (operations, caller) = (&*self.agent.operations, &mut caller);
                 let guarded = self.agent.auth.is_some();
@@ -255,8 +255,8 @@ impl<'a> Visit<'a> {
 
     /// Whose streams and requests are counted together.
     fn who(&self, caller: &Caller) -> String {
-        match (&caller.subject, self.peer) {
-            (Some(subject), _) => format!("{}/{subject}", caller.tenant),
+        match (&caller.identity().subject, self.peer) {
+            (Some(subject), _) => format!("{}/{subject}", caller.identity().tenant),
             (None, Some(peer)) => peer.to_string(),
             (None, None) => String::new(),
         }
@@ -288,11 +288,11 @@ impl<'a> Visit<'a> {
         if let Some(challenges) = challenges {
             answer.extend(*challenges);
         }
-        if caller.extensions.is_empty() {
+        if caller.call().extensions.is_empty() {
             return;
         }
         let names = self.head.headers.keys().map(HeaderName::as_str);
-        for (name, value) in headers::activated_extensions(names, caller.extensions.iter().map(String::as_str)) {
+        for (name, value) in headers::activated_extensions(names, caller.call().extensions.iter().map(String::as_str)) {
             // The names come from the card, which may hold anything; what is no header value is not told.
             if let Ok(value) = HeaderValue::from_str(&value) {
                 answer.insert(name, value);

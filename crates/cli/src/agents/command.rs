@@ -66,7 +66,7 @@ impl Text {
         let mut command = prepared(&self.command, &self.name);
         command.env("A2A_TASK_ID", turn.task_id().as_str()).env("A2A_CONTEXT_ID", turn.context_id().as_str());
         command.env("A2A_FILES", folders.given()).env("A2A_OUT", folders.left());
-        if let Some(trace) = &turn.caller().trace {
+        if let Some(trace) = &turn.caller().call().trace {
             command.env("TRACEPARENT", &trace.parent);
         }
         let mut process = self.children.start(command, self.command.kill_after, Some(permit)).map_err(|error| unstarted(&error))?;

@@ -232,8 +232,8 @@ async fn the_example_that_exchanges_tokens_works() {
     };
     let witness = |turn: Turn| async move {
         let caller = turn.caller();
-        let scopes = caller.scopes.iter().cloned();
-        let names = caller.subject.iter().chain(&caller.actors).cloned().chain(scopes);
+        let scopes = caller.identity().scopes.iter().cloned();
+        let names = caller.identity().subject.iter().chain(&caller.identity().actors).cloned().chain(scopes);
         Ok::<_, Failure>(Outcome::reply(names.collect::<Vec<_>>().join(" ")))
     };
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

@@ -10,7 +10,7 @@ use chancery_server::Server;
 use crate::agent::{GRPC_WAYS, JSON_WAYS, card};
 
 async fn teller(turn: Turn) -> Result<Outcome, Failure> {
-    let carried = turn.caller().carried.as_ref();
+    let carried = turn.caller().call().carried.as_ref();
     Ok(Outcome::reply(carried.map_or("nothing".to_owned(), |carried| carried.scope["skills"].to_string())))
 }
 

@@ -25,7 +25,7 @@ fn subject(user: &OnBehalfOf) -> Option<String> {
 
 /// The user that a caller is, if an issuer vouches for it.
 pub(super) fn user(caller: &Caller) -> Option<OnBehalfOf> {
-    let (iss, sub) = caller.subject.as_deref()?.split_once('#')?;
+    let (iss, sub) = caller.identity().subject.as_deref()?.split_once('#')?;
     iss.contains("://").then(|| OnBehalfOf::new(iss, sub))
 }
 
@@ -34,11 +34,15 @@ pub(crate) fn spoken_for(passing: Option<&Passing>, caller: &Caller, message: &M
     let passing = passing.filter(|_| receive::is_handoff(message))?;
     // A context that cannot be read is refused elsewhere.
     let user = TransferContext::of(message).ok().flatten()?.on_behalf_of?;
-    let trusted = caller.subject.as_ref().is_some_and(|caller| passing.trusted_delegators.contains(caller));
+    let trusted = caller.identity().subject.as_ref().is_some_and(|caller| passing.trusted_delegators.contains(caller));
     if trusted {
         return Some(user);
     }
-    tracing::warn!(caller = caller.subject, iss = user.iss, "a caller that is not trusted to speaks for a user; that is ignored");
+    tracing::warn!(
+        caller = caller.identity().subject,
+        iss = user.iss,
+        "a caller that is not trusted to speaks for a user; that is ignored"
+    );
     None
 }
 
@@ -68,7 +72,7 @@ pub(crate) async fn scope(engine: &Inner, caller: &Caller, task: &TaskId) -> Res
     let setup = engine.setup();
     // Who trusts nobody has no lists.
     let lists = setup.options.passing.as_ref().is_some_and(|passing| !passing.trusted_delegators.is_empty());
-    let Some(subject) = caller.subject.as_ref().filter(|_| lists) else { return Ok(own) };
+    let Some(subject) = caller.identity().subject.as_ref().filter(|_| lists) else { return Ok(own) };
     let record = engine.store.key(&list(engine, own.tenant()), &entry(subject, task), engine.now()).await.map_err(unavailable)?;
     let owner: Option<String> = record.and_then(|record| match record.answer {
         KeyAnswer::Message(json) => serde_json::from_slice(&json).ok(),

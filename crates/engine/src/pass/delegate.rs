@@ -147,9 +147,10 @@ impl Delegation {
             super::warn(&turn, &with, violation).await;
         }
         let mut caller = Caller::anonymous().extension(extension::HANDOFF).extension(extension::DELEGATION);
-        caller.trace.clone_from(&turn.caller().trace);
-        caller.presented = turn.caller().presented.as_ref().map(|presented| Box::new(presented.within(scope.as_ref())));
-        caller.grant = noted.as_ref().and_then(|noted| noted.grant.clone());
+        caller.call_mut().trace.clone_from(&turn.caller().call().trace);
+        caller.identity_mut().presented =
+            turn.caller().identity().presented.as_ref().map(|presented| Box::new(presented.within(scope.as_ref())));
+        caller.call_mut().grant = noted.as_ref().and_then(|noted| noted.grant.clone());
         let stage = match &noted {
             Some(_) => Stage::Attach,
             None => {
@@ -398,7 +399,7 @@ impl Delegating {
         }
         let peer = self.passing.peers.peer(&agent).await.map_err(|source| unreachable(&agent, source))?;
         self.meet(&peer);
-        self.caller.grant = transfer.grant.map(|grant| grant.token);
+        self.caller.call_mut().grant = transfer.grant.map(|grant| grant.token);
         self.task = Task::default();
         self.task.id = transfer.task_id;
         self.stage = Stage::Attach;
@@ -473,7 +474,7 @@ impl Delegating {
             task: self.task.id.clone(),
             state: self.task.state(),
             turn: self.turn.message().message_id.clone(),
-            grant: self.caller.grant.clone(),
+            grant: self.caller.call().grant.clone(),
         };
         let remarks = Remarks::default().put(format!("{NOTE}{}", self.id), &noted);
         match self.turn.note(update, remarks).await {

@@ -57,12 +57,12 @@ impl Lattice {
         let mut passage = chancery_lattice::Passage::new(step.to, kind, step.card, step.now);
         passage.from = Some(step.from).filter(|from| !from.is_empty());
         passage.required = Required::skills(step.requires);
-        let carried = step.caller.carried.as_ref();
+        let carried = step.caller.call().carried.as_ref();
         let named = [Some(step.workflow), step.received.map(|context| context.workflow.as_str())];
         let named = named.into_iter().flatten().find(|name| !name.is_empty());
         passage.workflow = named.or_else(|| carried?.workflow.as_deref());
         passage.carried = carried.map(|carried| scope(&carried.scope));
-        passage.scopes.clone_from(&step.caller.scopes);
+        passage.scopes.clone_from(&step.caller.identity().scopes);
         passage.transferred = step.received.and_then(|context| context.scope.as_ref()).map(scope);
         // The trail has this step already.
         passage.hops = step.trail.hop.saturating_sub(1);
@@ -80,7 +80,7 @@ impl Lattice {
             }
             approved.insert(task.clone(), who.to_owned());
         }
-        let carried = caller.carried.as_ref()?;
+        let carried = caller.call().carried.as_ref()?;
         let at = card.supported_interfaces.first().map_or("", |interface| interface.url.as_str());
         let limit = scope(&carried.scope);
         let mut arrival = Arrival::new(at, card, &limit, now);
@@ -105,7 +105,7 @@ impl Lattice {
     /// what the message says of it must agree.
     fn approver<'a>(&self, caller: &'a Caller, message: &Message) -> Option<&'a str> {
         let approve = message.metadata.get(extension::SCOPE)?.get("approve")?;
-        let who = caller.subject.as_deref()?;
+        let who = caller.identity().subject.as_deref()?;
         let said = approve.get("by").and_then(Value::as_str);
         (self.0.gate.is_approver(who) && said.is_none_or(|said| said == who)).then_some(who)
     }
@@ -138,7 +138,7 @@ impl Gate for Lattice {
 
     #[cfg(feature = "biscuit")]
     fn token(&self, step: &Step<'_>) -> Option<Secret> {
-        let carried = step.caller.carried.as_ref()?;
+        let carried = step.caller.call().carried.as_ref()?;
         // It was asked already, so a refusal here was allowed by somebody; the token goes along as narrow as it must be.
         let (limit, audiences) = match self.ask(step, None) {
             Ok(passed) => (passed.scope, passed.audiences),

@@ -178,7 +178,7 @@ async fn prepare(ride: &mut Ride, wanted: &Handoff) -> Result<(Record, Peer), St
     (context.scope, context.deadline) = (scope, wanted.deadline);
     // Whoever was believed here about the user speaks for the same one there.
     context.on_behalf_of = access::spoken_for(Some(&passing), turn.caller(), turn.message()).or_else(|| access::user(turn.caller()));
-    if let Some(trace) = &turn.caller().trace {
+    if let Some(trace) = &turn.caller().call().trace {
         (context.traceparent, context.tracestate) = (trace.parent.clone(), trace.state.clone());
     }
     let hop = trail.hop;
@@ -271,7 +271,7 @@ async fn ask(ride: &mut Ride, record: &Record, peer: &Peer) -> Result<SendReply,
         let mut request = SendMessage::new(message.clone());
         request.configuration.return_immediately = true;
         let mut caller = ride.caller(None);
-        caller.carried = ride.token.clone().map(|token| Box::new(Carried::new(token, Object::new(), 0)));
+        caller.call_mut().carried = ride.token.clone().map(|token| Box::new(Carried::new(token, Object::new(), 0)));
         // The one who sends finishes its attempt, whoever cancels meanwhile (HO-17).
         match peer.operations.send_message(&caller, request).await {
             Ok(reply) => return Ok(reply),

@@ -121,7 +121,7 @@ pub(super) async fn opens(engine: &Inner, token: &Secret) -> Result<Option<Opens
 /// Whose task it is that a caller asks for: the caller's own, one that lists it, or the one that its grant opens.
 pub(crate) async fn scope(engine: &Inner, caller: &Caller, task: &TaskId) -> Result<Scope> {
     let own = access::scope(engine, caller, task).await?;
-    let Some(token) = &caller.grant else { return Ok(own) };
+    let Some(token) = &caller.call().grant else { return Ok(own) };
     Ok(match opens(engine, token).await?.filter(|opens| opens.task == *task && opens.tenant == own.tenant()) {
         Some(opens) => Scope::of(&opens.tenant, &engine.name, &opens.owner),
         None => own,

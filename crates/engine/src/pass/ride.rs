@@ -107,9 +107,10 @@ impl Ride {
     /// The caller that this agent is for another one.
     pub(crate) fn caller(&self, grant: Option<&Secret>) -> Caller {
         let mut caller = Caller::anonymous().extension(extension::HANDOFF);
-        caller.grant = grant.cloned();
-        caller.trace = self.turn.caller().trace.clone();
-        caller.presented = self.turn.caller().presented.as_ref().map(|presented| Box::new(presented.within(self.scope.as_ref())));
+        caller.call_mut().grant = grant.cloned();
+        caller.call_mut().trace = self.turn.caller().call().trace.clone();
+        caller.identity_mut().presented =
+            self.turn.caller().identity().presented.as_ref().map(|presented| Box::new(presented.within(self.scope.as_ref())));
         caller
     }
 }

@@ -81,7 +81,7 @@ async fn next(stream: &mut EventStream) -> Option<(Seq, Event)> {
 
 async fn subscribe(engine: &Engine, task: &TaskId, after: Option<Seq>) -> EventStream {
     let mut caller = Caller::anonymous();
-    caller.resume_after = after;
+    caller.call_mut().resume_after = after;
     engine.subscribe(&caller, Subscribe::new(task.clone())).await.unwrap()
 }
 

@@ -162,7 +162,7 @@ impl Auth {
         self
     }
 
-    /// Whether agents find the token of an issuer that their caller showed, in `Caller::presented`. It is for those who exchange it for
+    /// Whether agents find the token of an issuer that their caller showed, in `Identity::presented`. It is for those who exchange it for
     /// a token with which they call another agent, and for nothing else: never pass it on. Tokens are not kept unless it is said.
     #[must_use]
     pub fn keep_tokens(mut self, keep: bool) -> Self {
@@ -300,28 +300,28 @@ impl Auth {
         let mut caller = match caller {
             None => identity.actors.iter().fold(Caller::new(&identity.subject).scheme(name), Caller::actor),
             Some(caller) => {
-                let schemes = format!("{}+{name}", caller.scheme.as_deref().unwrap_or_default());
+                let schemes = format!("{}+{name}", caller.identity().scheme.as_deref().unwrap_or_default());
                 caller.scheme(schemes)
             }
         };
-        caller.scopes.extend(identity.scopes.iter().cloned());
-        if caller.carried.is_none() {
-            caller.carried.clone_from(&identity.carried);
+        caller.identity_mut().scopes.extend(identity.scopes.iter().cloned());
+        if caller.call().carried.is_none() {
+            caller.call_mut().carried.clone_from(&identity.carried);
         }
         let token = identity.token.as_ref().filter(|_| self.keeps_tokens);
-        if caller.presented.is_none() {
-            caller.presented = token.cloned().map(|token| Box::new(Presented::new(token)));
+        if caller.identity().presented.is_none() {
+            caller.identity_mut().presented = token.cloned().map(|token| Box::new(Presented::new(token)));
         }
         caller
     }
 
     /// Whether a caller may do this at all, whatever task it is about.
     pub(crate) fn allow(&self, realm: &str, caller: &Caller, operation: Operation) -> Result<(), Denial> {
-        if operation == Operation::GetExtendedCard && caller.subject.is_none() {
+        if operation == Operation::GetExtendedCard && caller.identity().subject.is_none() {
             return Err(self.unknown(realm, &self.alternatives(), None));
         }
         let needed = if changes(operation) { &self.write } else { &self.read };
-        let missing: BTreeSet<_> = needed.difference(&caller.scopes).cloned().collect();
+        let missing: BTreeSet<_> = needed.difference(&caller.identity().scopes).cloned().collect();
         if missing.is_empty() { Ok(()) } else { Err(self.lacking(realm, &missing)) }
     }
 

@@ -89,7 +89,7 @@ pub(crate) fn shown_to(caller: &Caller, card: &mut Card) {
 /// The scopes that a caller lacks for a skill, by the requirement that lacks the fewest.
 fn missing(caller: &Caller, skill: &Skill) -> BTreeSet<String> {
     let scopes = |requirement: &SecurityRequirement| -> BTreeSet<String> {
-        requirement.schemes.values().flatten().filter(|scope| !caller.scopes.contains(*scope)).cloned().collect()
+        requirement.schemes.values().flatten().filter(|scope| !caller.identity().scopes.contains(*scope)).cloned().collect()
     };
     skill.security_requirements.iter().map(scopes).min_by_key(BTreeSet::len).unwrap_or_default()
 }

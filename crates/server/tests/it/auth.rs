@@ -25,8 +25,9 @@ use serde_json::{Value, json};
 /// Says who called.
 async fn greeter(turn: Turn) -> Result<Outcome, Failure> {
     let caller = turn.caller();
-    let scopes = caller.scopes.iter().map(String::as_str).collect::<Vec<_>>().join(",");
-    let (subject, scheme) = (caller.subject.as_deref().unwrap_or("nobody"), caller.scheme.as_deref().unwrap_or("nothing"));
+    let scopes = caller.identity().scopes.iter().map(String::as_str).collect::<Vec<_>>().join(",");
+    let (subject, scheme) =
+        (caller.identity().subject.as_deref().unwrap_or("nobody"), caller.identity().scheme.as_deref().unwrap_or("nothing"));
     Ok(Outcome::reply(format!("{subject} by {scheme} with [{scopes}]")))
 }
 

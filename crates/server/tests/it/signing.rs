@@ -226,7 +226,7 @@ impl Operations for Members {
 
     async fn get_extended_card(&self, caller: &Caller, _: GetExtendedCard) -> Result<Card> {
         self.asked.fetch_add(1, Ordering::Relaxed);
-        Ok(card().skill("members", format!("Is there for {}", caller.tenant)))
+        Ok(card().skill("members", format!("Is there for {}", caller.identity().tenant)))
     }
 }
 

@@ -179,7 +179,11 @@ async fn serve(tls: Tls, auth: Option<Auth>) -> Running {
     let card = Card::new("Greeter", "Says who called").skill("greet", "Says who called");
     let greet = |turn: Turn| async move {
         let caller = turn.caller();
-        let said = format!("{} by {}", caller.subject.as_deref().unwrap_or("nobody"), caller.scheme.as_deref().unwrap_or("nothing"));
+        let said = format!(
+            "{} by {}",
+            caller.identity().subject.as_deref().unwrap_or("nobody"),
+            caller.identity().scheme.as_deref().unwrap_or("nothing")
+        );
         Ok::<_, Failure>(Outcome::reply(said))
     };
     let server = Server::new(card, greet).store(Memory::new()).tls(tls);

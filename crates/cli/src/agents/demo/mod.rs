@@ -125,14 +125,14 @@ fn facts(turn: &Turn) -> impl Iterator<Item = String> {
     let known = turn.metadata().get(REQUEST);
     let label = |key: &str| known.and_then(|known| known.get(key)).and_then(Value::as_str).unwrap_or("unknown").to_owned();
     let or_none = |text: String| if text.is_empty() { "none".to_owned() } else { text };
-    let extensions: Vec<_> = caller.extensions.iter().map(String::as_str).collect();
+    let extensions: Vec<_> = caller.call().extensions.iter().map(String::as_str).collect();
     [
         format!("Binding: {}", label("binding")),
         format!("Version: {}", label("version")),
-        format!("Tenant: {}", or_none(caller.tenant.clone())),
+        format!("Tenant: {}", or_none(caller.identity().tenant.clone())),
         format!("Extensions: {}", or_none(extensions.join(", "))),
-        format!("Subject: {}", or_none(caller.subject.clone().unwrap_or_default())),
-        format!("Credential: {}", cards::place(caller.scheme.as_deref())),
+        format!("Subject: {}", or_none(caller.identity().subject.clone().unwrap_or_default())),
+        format!("Credential: {}", cards::place(caller.identity().scheme.as_deref())),
     ]
     .into_iter()
 }

@@ -362,12 +362,12 @@ impl<'a> Talk<'a> {
             "message": message,
             "history": self.history,
             "skill": skill,
-            "principal": caller.subject.as_deref().map(principal),
+            "principal": caller.identity().subject.as_deref().map(principal),
             "metadata": turn.metadata(),
             "acceptedOutputModes": turn.accepted_output_modes(),
-            "deadline": moment(caller.deadline.map_or(limit, |at| limit.min(at.into()))),
+            "deadline": moment(caller.call().deadline.map_or(limit, |at| limit.min(at.into()))),
             "handoff": turn.handoff(),
-            "extensions": caller.extensions,
+            "extensions": caller.call().extensions,
         })
     }
 }

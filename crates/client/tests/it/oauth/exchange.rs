@@ -115,8 +115,8 @@ impl Billing {
             let seen = seen.clone();
             async move {
                 let caller = turn.caller();
-                seen.lock().unwrap().push(caller.presented.as_ref().map(|presented| presented.token.expose().to_owned()));
-                let names = caller.subject.iter().chain(&caller.actors).cloned().collect::<Vec<_>>();
+                seen.lock().unwrap().push(caller.identity().presented.as_ref().map(|presented| presented.token.expose().to_owned()));
+                let names = caller.identity().subject.iter().chain(&caller.identity().actors).cloned().collect::<Vec<_>>();
                 turn.status("Working on it").await?;
                 Ok::<_, Failure>(Outcome::reply(names.join(" < ")))
             }
@@ -255,7 +255,7 @@ async fn an_exchange_asks_for_no_more_than_the_task_may_reach() {
     ] {
         let mut caller = Caller::anonymous();
         let within = scope.as_ref().map(|scope| Object::from(scope.as_object().unwrap().clone()));
-        caller.presented = Some(Presented::new(token.clone()).within(within.as_ref()).into());
+        caller.identity_mut().presented = Some(Presented::new(token.clone()).within(within.as_ref()).into());
         let sent = peer.operations.send_message(&caller, SendMessage::new("hi")).await;
         assert_eq!(sent.is_ok(), expected.is_some(), "{scope:?} {sent:?}");
         // What was asked for before is at hand.

@@ -20,8 +20,8 @@ use crate::agent::card;
 /// Says who has called.
 async fn who(turn: Turn) -> Result<Outcome, Failure> {
     let caller = turn.caller();
-    let scopes: Vec<_> = caller.scopes.iter().map(String::as_str).collect();
-    Ok(Outcome::reply(format!("{} {}", caller.subject.as_deref().unwrap_or("nobody"), scopes.join(" "))))
+    let scopes: Vec<_> = caller.identity().scopes.iter().map(String::as_str).collect();
+    Ok(Outcome::reply(format!("{} {}", caller.identity().subject.as_deref().unwrap_or("nobody"), scopes.join(" "))))
 }
 
 /// V10-AUTH-001, V10-AUTH-003: client credentials in every binding; the issuer is found from the card.

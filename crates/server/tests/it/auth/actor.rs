@@ -15,7 +15,8 @@ use super::{
 /// Says who called, and who acted for whom.
 async fn witness(turn: Turn) -> Result<Outcome, Failure> {
     let caller = turn.caller();
-    let names = std::iter::once(caller.subject.as_deref().unwrap_or("nobody")).chain(caller.actors.iter().map(String::as_str));
+    let names = std::iter::once(caller.identity().subject.as_deref().unwrap_or("nobody"))
+        .chain(caller.identity().actors.iter().map(String::as_str));
     Ok(Outcome::reply(names.collect::<Vec<_>>().join(" < ")))
 }
 

@@ -9,8 +9,8 @@ use super::*;
 /// Says what the caller carries.
 async fn teller(turn: Turn) -> Result<Outcome, Failure> {
     turn.status("Looking").await?;
-    let who = turn.caller().subject.clone().unwrap_or_default();
-    let carried = turn.caller().carried.as_ref();
+    let who = turn.caller().identity().subject.clone().unwrap_or_default();
+    let carried = turn.caller().call().carried.as_ref();
     let told = carried.map_or("nothing".to_owned(), |carried| format!("{} after {} hops", carried.scope["skills"], carried.hops));
     Ok(Outcome::reply(format!("{who} carries {told}")))
 }
