@@ -47,7 +47,7 @@ pub use chancery_engine::{
     pass::{self, Delegated, DelegationError, Handoff, Passing},
     store::{self, Memory, Sqlite},
 };
-pub use chancery_server::{Auth, Limits, Place, Running, Server, Tls, auth};
+pub use chancery_server::{Auth, Limits, Mount, Running, Server, Tls, auth};
 
 /// Reads the card of an agent and gives a client that speaks the best version and binding of both.
 ///

@@ -3,7 +3,7 @@
 
 use chancery_core::{
     Answer, Caller, Carried, Error, ErrorKind, GetTask, Grant, Operations, Request, Result, ScopeTokens, Secret, SendMessage, Seq,
-    Subscribe, TraceContext, Version, aside, extension,
+    Subscribe, TraceContext, Version, extension,
 };
 use chancery_engine::clock::{Clock as _, SystemClock};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -133,7 +133,7 @@ pub(crate) async fn answer(operations: &dyn Operations, caller: &mut Caller, req
     set_tenant(caller, &request);
     match *request {
         Request::StreamMessage(send) if caller.call().resume_after.is_some() && caller.call().idempotency_key.is_none() => {
-            aside(|| resume(operations, caller, *send)).await
+            Box::pin(resume(operations, caller, *send)).await
         }
         request => chancery_core::call(operations, caller, request).await,
     }

@@ -7,7 +7,7 @@ use chancery_core::{Secret, json};
 use chancery_engine::pass::{Opening, Tokens};
 use http::HeaderMap;
 
-use crate::{auth::Denial, call, doors::Hosted};
+use crate::{auth::Denial, call, router::Hosted};
 
 /// Grants of 256 random bits, kept as SHA-256.
 pub(crate) struct Grants;
@@ -26,7 +26,7 @@ impl Tokens for Grants {
 
 /// A caller who would not be let in but for the grant that it shows. It is let in for one task, and for everything else it is whoever it
 /// was without the grant.
-pub(crate) struct Guest {
+pub(crate) struct GrantHolder {
     pub(crate) opening: Opening,
     /// What it is told when it asks for anything else.
     pub(crate) denial: Denial,

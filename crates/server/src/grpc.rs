@@ -1,23 +1,26 @@
 //! gRPC: both services of A2A, reflection and health, on the port of everything else.
 //!
 //! ```text
-//! request --> answer --+-- /grpc.health…, /grpc.reflection… -----> beside.rs
+//! request --> answer --+-- /grpc.health…, /grpc.reflection… -----> health.rs, reflection.rs
 //!                      `-- frame.rs: one message out of the body
 //!                          codec.rs: protobuf of either service <-> core
 //!                          the agent that the tenant names, and its answer
 //!                          stream.rs: events that go on
 //! ```
 
-mod beside;
 mod codec;
 mod frame;
+mod health;
+mod reflection;
+mod service;
 mod status;
 mod stream;
 
 use std::{convert::Infallible, net::IpAddr, sync::Arc, time::Duration};
 
 use chancery_core::{
-    Binding, BoxError, Bytes, Card, Error, ErrorKind, FileBytes, Operation, Origin, Reply, Request as Asked, Result, Version, extension,
+    Binding, BoxError, Bytes, Card, Error, ErrorKind, FileBytes, Operation, Origin, Reply, Request as OperationRequest, Result, Version,
+    extension,
 };
 use chancery_wire::{headers, methods, version};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header::CONTENT_TYPE, request::Parts};
@@ -25,15 +28,15 @@ use http_body_util::{BodyExt, Full};
 use tokio::time::Instant;
 use tonic::Code;
 
-pub(crate) use self::beside::Services;
-use self::{status::Refused, stream::EventFrames};
+pub(crate) use self::service::Services;
+use self::{status::CallError, stream::EventFrames};
 use crate::{
     auth::Denial,
     body::Body,
     call,
-    doors::{Hosted, Inner},
+    exchange::{self, Exchange, Reached},
     grant,
-    visit::{self, Reached, Visit},
+    router::{Hosted, Inner},
 };
 
 const VERSION: HeaderName = HeaderName::from_static(headers::VERSION);
@@ -46,23 +49,23 @@ pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
 }
 
 /// Answers a gRPC request.
-pub(crate) async fn answer<B>(doors: &Inner, head: Parts, body: B, peer: Option<IpAddr>) -> Response<Body>
+pub(crate) async fn answer<B>(router: &Inner, head: Parts, body: B, peer: Option<IpAddr>) -> Response<Body>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError> + Send,
 {
     let path = head.uri.path();
     let version = if path.starts_with("/a2a.v1.") { Version::V0_3 } else { Version::V1_0 };
-    let refused = |refused: &Refused| {
-        doors.meter.refused();
+    let refused = |refused: &CallError| {
+        router.meter.refused();
         refused.response(version)
     };
     if let Err(error) = demand_protobuf(&head) {
         return refused(&error.into());
     }
-    if let Some(service) = doors.grpc.find(path) {
+    if let Some(service) = router.grpc.find(path) {
         let request = Request::from_parts(head, tonic::body::Body::new(body));
-        return match beside::answer(doors, service, request, peer).await {
+        return match service::answer(router, service, request, peer).await {
             Ok(response) => response,
             Err(error) => refused(&error.into()),
         };
@@ -70,15 +73,15 @@ where
     let Some((version, operation)) = methods::grpc_method(path) else {
         return refused(&Error::new(ErrorKind::MethodNotFound, "There is no such service or method here").into());
     };
-    let call = match Call::new(doors, &head, version, operation) {
+    let call = match GrpcCall::new(router, &head, version, operation) {
         Ok(call) => call,
         Err(error) => return refused(&error.into()),
     };
     // Agents are told apart by what is in the body. Where all of them have the same rules, nobody's body is read for nothing.
     let early = match call.alike() {
         // A grant is known to the agent that gave it, which the head does not name.
-        Some(agent) => match Visit::begin(doors, grant::giver(&call.agents, &head.headers).await.unwrap_or(agent), &head, peer).await {
-            Ok(visit) => Some(visit),
+        Some(agent) => match Exchange::begin(router, grant::giver(&call.agents, &head.headers).await.unwrap_or(agent), &head, peer).await {
+            Ok(exchange) => Some(exchange),
             Err(denial) => return call.denied(denial),
         },
         None => None,
@@ -87,27 +90,27 @@ where
         Ok(read) => read,
         Err(refusal) => return refused(&refusal),
     };
-    let visit = match early {
-        Some(Visit { guest: Some(guest), agent: giver, .. }) if !std::ptr::eq(giver, agent) => {
-            Err(doors.denied(agent, peer, guest.denial.again()))
+    let exchange = match early {
+        Some(Exchange { grant_holder: Some(grant_holder), agent: giver, .. }) if !std::ptr::eq(giver, agent) => {
+            Err(router.denied(agent, peer, grant_holder.denial.again()))
         }
-        Some(early) => Ok(Visit { agent, ..early }),
-        None => Visit::begin(doors, agent, &head, peer).await,
+        Some(early) => Ok(Exchange { agent, ..early }),
+        None => Exchange::begin(router, agent, &head, peer).await,
     };
-    match visit {
-        Ok(visit) => call.run(visit, request).await,
+    match exchange {
+        Ok(exchange) => call.run(exchange, request).await,
         Err(denial) => call.denied(denial),
     }
 }
 
 /// What a client is told when its request made the server panic.
 pub(crate) fn panicked() -> Response<Body> {
-    Refused::from(Error::internal("panic")).response(Version::V1_0)
+    CallError::from(Error::internal("panic")).response(Version::V1_0)
 }
 
 /// One call of an A2A method.
-struct Call<'a> {
-    doors: &'a Inner,
+struct GrpcCall<'a> {
+    router: &'a Inner,
     head: &'a Parts,
     version: Version,
     operation: Operation,
@@ -115,23 +118,23 @@ struct Call<'a> {
     agents: Arc<[Arc<Hosted>]>,
 }
 
-impl<'a> Call<'a> {
-    fn new(doors: &'a Inner, head: &'a Parts, version: Version, operation: Operation) -> Result<Self> {
+impl<'a> GrpcCall<'a> {
+    fn new(router: &'a Inner, head: &'a Parts, version: Version, operation: Operation) -> Result<Self> {
         demand_version(&head.headers, version)?;
         // A time that no clock reaches is no limit.
         let deadline = timeout(&head.headers)?.and_then(|time| Instant::now().checked_add(time));
-        Ok(Self { doors, head, version, operation, deadline, agents: doors.agents() })
+        Ok(Self { router, head, version, operation, deadline, agents: router.agents() })
     }
 
     /// What is asked, and of whom.
-    async fn read<B>(&self, body: B) -> Result<(&Hosted, Asked), Refused>
+    async fn read<B>(&self, body: B) -> Result<(&Hosted, OperationRequest), CallError>
     where
         B: http_body::Body<Data = Bytes>,
         B::Error: Into<BoxError>,
     {
-        let limits = &self.doors.limits;
-        let reading = visit::read(limits, limits.body + frame::PREFIX, body);
-        let body = visit::in_time(self.deadline, std::pin::pin!(async { Ok(reading.await) })).await?.map_err(Refused::from)?;
+        let limits = &self.router.limits;
+        let reading = exchange::read(limits, limits.body + frame::PREFIX, body);
+        let body = exchange::in_time(self.deadline, std::pin::pin!(async { Ok(reading.await) })).await?.map_err(CallError::from)?;
         let message = frame::message(&self.head.headers, body, limits.body)?;
         let mut request = codec::request(self.version, self.operation, message)?;
         let agent = self.agent(&request)?;
@@ -147,7 +150,7 @@ impl<'a> Call<'a> {
     }
 
     /// The agent that a request is for: the only one, or the one that its tenant names.
-    fn agent(&self, request: &Asked) -> Result<&Hosted> {
+    fn agent(&self, request: &OperationRequest) -> Result<&Hosted> {
         if let [agent] = &*self.agents {
             return Ok(agent);
         }
@@ -183,34 +186,34 @@ impl<'a> Call<'a> {
         match answer.and_then(|card| codec::reply(self.version, card, FileBytes::default())) {
             Ok(message) => success(HeaderMap::new(), single(message, HeaderMap::new())),
             Err(error) => {
-                let mut response = Refused::from(error).response(self.version);
+                let mut response = CallError::from(error).response(self.version);
                 response.headers_mut().extend(challenges);
                 response
             }
         }
     }
 
-    async fn run(&self, mut visit: Visit<'_>, request: Asked) -> Response<Body> {
-        let agent = visit.agent;
-        visit.deadline = self.deadline;
-        if let Err(error) = visit.demand_served(self.version, Binding::Grpc) {
-            self.doors.meter.refused();
-            return Refused::from(error).response(self.version);
+    async fn run(&self, mut exchange: Exchange<'_>, request: OperationRequest) -> Response<Body> {
+        let agent = exchange.agent;
+        exchange.deadline = self.deadline;
+        if let Err(error) = exchange.demand_served(self.version, Binding::Grpc) {
+            self.router.meter.refused();
+            return CallError::from(error).response(self.version);
         }
         let file_bytes = request.origin().map(|origin| origin.file_bytes).unwrap_or_default();
-        let done = visit.run(self.version, Binding::Grpc, Box::new(request), None).await;
+        let done = exchange.run(self.version, Binding::Grpc, Box::new(request), None).await;
         let mut told = HeaderMap::new();
-        visit.answer_headers(&done.caller, done.challenges, &mut told);
+        exchange.answer_headers(&done.caller, done.challenges, &mut told);
         let answer = match done.answer {
-            Ok(Reached::Stream(events)) => match done.pass {
-                Some(pass) => {
+            Ok(Reached::Stream(events)) => match done.permit {
+                Some(permit) => {
                     let numbered = done.caller.has_extension(extension::SEQUENCE);
                     let encoder = codec::EventEncoder::new(self.version, file_bytes, numbered);
-                    let closing = visit.closing();
-                    let events = EventFrames::new(events, encoder, told.clone(), self.deadline, closing, pass);
+                    let stream_end = exchange.stream_end();
+                    let events = EventFrames::new(events, encoder, told.clone(), self.deadline, stream_end, permit);
                     return success(told, tonic::body::Body::new(events));
                 }
-                None => Err(Error::internal("a stream without a pass")),
+                None => Err(Error::internal("a stream without a permit")),
             },
             Ok(Reached::Reply(reply)) => Ok(reply),
             Ok(Reached::Json(_)) => Err(Error::internal("gRPC did not ask for JSON")),
@@ -219,7 +222,7 @@ impl<'a> Call<'a> {
         match answer.and_then(|reply| codec::reply(self.version, self.addressed(agent, reply), file_bytes)) {
             Ok(message) => success(told.clone(), single(message, told)),
             Err(error) => {
-                let mut response = Refused::from(error).response(self.version);
+                let mut response = CallError::from(error).response(self.version);
                 response.headers_mut().extend(told);
                 response
             }
@@ -321,9 +324,8 @@ fn success(told: HeaderMap, body: tonic::body::Body) -> Response<Body> {
     response
 }
 
-/// A refusal of something that came before the message was looked at.
-impl From<visit::Refusal> for Refused {
-    fn from(refusal: visit::Refusal) -> Self {
+impl From<exchange::BodyError> for CallError {
+    fn from(refusal: exchange::BodyError) -> Self {
         match refusal.status {
             http::StatusCode::PAYLOAD_TOO_LARGE => Self::coded(Code::ResourceExhausted, refusal.error),
             http::StatusCode::REQUEST_TIMEOUT => Self::coded(Code::DeadlineExceeded, refusal.error),

@@ -203,7 +203,7 @@ pub fn refusal(error: &reqwest::Error) -> Option<&Refused> {
     None
 }
 
-/// Why the body of an answer is not there.
+/// EndReason the body of an answer is not there.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BodyError {

@@ -1,6 +1,6 @@
 //! JSON-RPC: one path for all methods of all versions.
 
-use chancery_core::{Binding, Error, ErrorKind, GetTask, Origin, Reply, Request, Result, Version, aside};
+use chancery_core::{Binding, Error, ErrorKind, GetTask, Origin, Reply, Request, Result, Version};
 use chancery_wire::{
     Dialect, StreamMemory, errors, jsonrpc,
     jsonrpc::{Call, Id, Refused},
@@ -17,33 +17,33 @@ use crate::{
     auth::Denial,
     body::Body,
     call,
+    exchange::{BodyError, Exchange, Reached, error_headers, version_of},
     sse::EventBody,
-    visit::{Reached, Refusal, Visit, error_headers, version_of},
 };
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// Answers a body: one call, or a batch.
-pub(crate) async fn answer(visit: &Visit<'_>, body: &[u8]) -> Response<Body> {
+pub(crate) async fn answer(exchange: &Exchange<'_>, body: &[u8]) -> Response<Body> {
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
-        return aside(|| batch(visit, body)).await;
+        return Box::pin(batch(exchange, body)).await;
     }
     if let Some(call) = Call::glimpse(body)
-        && let Ok(asked) = read(visit, &call, false).await
+        && let Ok(asked) = read(exchange, &call, false).await
     {
-        return asked_for(visit, call.answer_id(), asked).await;
+        return asked_for(exchange, call.answer_id(), asked).await;
     }
     match Call::parse(body) {
-        Ok(call) => aside(|| single(visit, &call, false)).await,
-        Err(refused) => unread(visit, refused),
+        Ok(call) => Box::pin(single(exchange, &call, false)).await,
+        Err(refused) => unread(exchange, refused),
     }
 }
 
 /// Answers a body that could not be read.
-pub(crate) fn refused(visit: &Visit<'_>, refusal: &Refusal) -> Response<Body> {
-    let mut response = failure(dialect_of_error(visit, None), &Id::null(), &refusal.error);
+pub(crate) fn refused(exchange: &Exchange<'_>, refusal: &BodyError) -> Response<Body> {
+    let mut response = failure(dialect_of_error(exchange, None), &Id::null(), &refusal.error);
     *response.status_mut() = refusal.status;
-    visit.doors.meter.refused();
+    exchange.router.meter.refused();
     response
 }
 
@@ -56,28 +56,28 @@ pub(crate) fn denied(head: &Parts, denial: &Denial) -> Response<Body> {
 }
 
 #[cold]
-fn unread(visit: &Visit<'_>, Refused { id, error }: Refused) -> Response<Body> {
-    visit.doors.meter.refused();
-    failure(dialect_of_error(visit, None), &id, &error)
+fn unread(exchange: &Exchange<'_>, Refused { id, error }: Refused) -> Response<Body> {
+    exchange.router.meter.refused();
+    failure(dialect_of_error(exchange, None), &id, &error)
 }
 
 /// Answers a batch as JSON-RPC 2.0 says: calls without an id get no answer, and if none has an id there
 /// is nothing to say.
-async fn batch(visit: &Visit<'_>, body: &[u8]) -> Response<Body> {
+async fn batch(exchange: &Exchange<'_>, body: &[u8]) -> Response<Body> {
     let calls: Vec<&RawValue> = match serde_json::from_slice(body) {
         Ok(calls) => calls,
-        Err(error) => return unread(visit, Refused { id: Id::null(), error: Error::from(ErrorKind::Parse).caused_by(error) }),
+        Err(error) => return unread(exchange, Refused { id: Id::null(), error: Error::from(ErrorKind::Parse).caused_by(error) }),
     };
-    let limit = visit.doors.limits.batch;
+    let limit = exchange.router.limits.batch;
     if calls.is_empty() || calls.len() > limit {
         let words = format!("A batch holds 1 to {limit} calls");
-        return unread(visit, Refused { id: Id::null(), error: Error::new(ErrorKind::InvalidRequest, words) });
+        return unread(exchange, Refused { id: Id::null(), error: Error::new(ErrorKind::InvalidRequest, words) });
     }
     let mut answers = Vec::with_capacity(calls.len());
     for call in calls {
         let (notification, answer) = match Call::parse(call.get().as_bytes()) {
-            Ok(call) => (call.id.is_none(), single(visit, &call, true).await),
-            Err(refused) => (false, unread(visit, refused)),
+            Ok(call) => (call.id.is_none(), single(exchange, &call, true).await),
+            Err(refused) => (false, unread(exchange, refused)),
         };
         if !notification {
             answers.push(answer.into_body().into_bytes());
@@ -91,12 +91,12 @@ async fn batch(visit: &Visit<'_>, body: &[u8]) -> Response<Body> {
     json(StatusCode::OK, [b"[".as_slice(), &answers.join(b",".as_slice()), b"]"].concat())
 }
 
-async fn single(visit: &Visit<'_>, call: &Call<'_>, in_batch: bool) -> Response<Body> {
-    match read(visit, call, in_batch).await {
-        Ok(asked) => asked_for(visit, call.answer_id(), asked).await,
+async fn single(exchange: &Exchange<'_>, call: &Call<'_>, in_batch: bool) -> Response<Body> {
+    match read(exchange, call, in_batch).await {
+        Ok(asked) => asked_for(exchange, call.answer_id(), asked).await,
         Err(error) => {
-            visit.doors.meter.refused();
-            failure(dialect_of_error(visit, Some(&call.method)), &call.answer_id(), &error)
+            exchange.router.meter.refused();
+            failure(dialect_of_error(exchange, Some(&call.method)), &call.answer_id(), &error)
         }
     }
 }
@@ -108,34 +108,34 @@ struct Asked {
     request: Box<Request>,
 }
 
-async fn asked_for(visit: &Visit<'_>, id: Id, asked: Asked) -> Response<Body> {
+async fn asked_for(exchange: &Exchange<'_>, id: Id, asked: Asked) -> Response<Body> {
     let Asked { version, spoken, request } = asked;
     // A task may be shown in the version it was made in, which only the task itself knows.
     let json_will_do = version == Version::V1_0 && spoken != Spoken::OfTask;
     let front = (json_will_do && call::may_be_at_hand(&request)).then(|| jsonrpc::result_front(&id));
-    let naming = (spoken == Spoken::OfTask).then(|| Box::new(visit.naming_tasks()));
-    let done = naming.as_deref().unwrap_or(visit).run(version, Binding::JsonRpc, request, front).await;
+    let naming = (spoken == Spoken::OfTask).then(|| Box::new(exchange.naming_tasks()));
+    let done = naming.as_deref().unwrap_or(exchange).run(version, Binding::JsonRpc, request, front).await;
     let mut response = match done.answer {
         Ok(Reached::Json(text)) => json(StatusCode::OK, jsonrpc::result_end(text)),
         Ok(Reached::Reply(reply)) => success(version, spoken, &id, &reply),
         Ok(Reached::Stream(events)) => {
             let memory = StreamMemory::new(Origin::new(version, Binding::JsonRpc));
-            let closing = visit.closing();
-            let Some(pass) = done.pass else { return failure(dialect(version), &id, &Error::internal("a stream without a pass")) };
-            stream(EventBody::new(events, dialect(version), memory, Some(id), visit.doors.limits.keep_alive, closing, pass))
+            let stream_end = exchange.stream_end();
+            let Some(permit) = done.permit else { return failure(dialect(version), &id, &Error::internal("a stream without a permit")) };
+            stream(EventBody::new(events, dialect(version), memory, Some(id), exchange.router.limits.keep_alive, stream_end, permit))
         }
         Err(error) => failure(dialect(version), &id, &error),
     };
-    visit.answer_headers(&done.caller, done.challenges, response.headers_mut());
+    exchange.answer_headers(&done.caller, done.challenges, response.headers_mut());
     response
 }
 
-async fn read(visit: &Visit<'_>, call: &Call<'_>, in_batch: bool) -> Result<Asked> {
-    visit.demand_json()?;
-    let said = visit.version();
+async fn read(exchange: &Exchange<'_>, call: &Call<'_>, in_batch: bool) -> Result<Asked> {
+    exchange.demand_json()?;
+    let said = exchange.version();
     let said = said.as_deref();
     let mut found = version::of_rpc(&call.method, said);
-    if said.is_none() && found.is_err() && visit.doors.lenient_version {
+    if said.is_none() && found.is_err() && exchange.router.lenient_version {
         found = version::of_rpc(&call.method, Some(Version::V1_0.as_str()));
     }
     let (spoken, operation) = found?;
@@ -143,21 +143,21 @@ async fn read(visit: &Visit<'_>, call: &Call<'_>, in_batch: bool) -> Result<Aske
         return Err(Error::new(ErrorKind::InvalidRequest, "A stream cannot be part of a batch; call it alone"));
     }
     let version = spoken.resolve(None);
-    visit.demand_served(version, Binding::JsonRpc)?;
+    exchange.demand_served(version, Binding::JsonRpc)?;
     // V03-RPC-007. In a batch a call without an id is one that wants no answer.
     if !in_batch && matches!(version, Version::V0_3 | Version::V0_2) && call.answer_id().is_null() {
         return Err(Error::new(ErrorKind::InvalidRequest, "A call needs an id").violation("request", "id must be a string or an integer"));
     }
-    let request = dialect(version).request(operation, call.params(), &visit.doors.limits.message)?;
+    let request = dialect(version).request(operation, call.params(), &exchange.router.limits.message)?;
     let version = match (&request, spoken) {
         // A stream has its version from its first event on; other answers show it themselves.
         (Request::Subscribe(subscribe), Spoken::OfTask) => {
-            let mut caller = visit.who.clone().naming_tasks();
-            caller.call_mut().grant = call::grant(&visit.head.headers);
+            let mut caller = exchange.who.clone().naming_tasks();
+            caller.call_mut().grant = call::grant(&exchange.head.headers);
             caller.identity_mut().tenant.clone_from(&subscribe.tenant);
             let mut get = GetTask::new(subscribe.id.clone());
             get.history_length = Some(0);
-            let created = visit.agent.operations.get_task(&caller, get).await.ok();
+            let created = exchange.agent.operations.get_task(&caller, get).await.ok();
             spoken.resolve(created.map(|task| task.record.origin.version))
         }
         _ => version,
@@ -190,8 +190,8 @@ fn dialect(version: Version) -> Dialect {
     Dialect::of(version, Binding::JsonRpc).unwrap_or(Dialect::V1_0)
 }
 
-fn dialect_of_error(visit: &Visit<'_>, method: Option<&str>) -> Dialect {
-    dialect(version::of_rpc_error(method, visit.version().as_deref()))
+fn dialect_of_error(exchange: &Exchange<'_>, method: Option<&str>) -> Dialect {
+    dialect(version::of_rpc_error(method, exchange.version().as_deref()))
 }
 
 fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {

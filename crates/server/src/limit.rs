@@ -1,4 +1,4 @@
-//! How much of everything: what one request may bring, what one caller may hold open, and what all of
+//! Limits and rate limiter: what one request may bring, what one caller may hold open, and what all of
 //! them may have under way.
 
 use std::{
@@ -62,7 +62,7 @@ impl Default for Limits {
 
 /// Counts what is under way, and refuses what would be too much.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub(crate) struct Limiter {
     limits: Limits,
     requests: AtomicUsize,
     streams: Mutex<HashMap<String, usize>>,
@@ -72,29 +72,29 @@ pub(crate) struct Gate {
 
 /// A request that is under way.
 #[derive(Debug)]
-pub(crate) struct Pass(Arc<Gate>);
+pub(crate) struct RequestPermit(Arc<Limiter>);
 
 /// A stream that is open.
 #[derive(Debug)]
-pub(crate) struct StreamPass {
-    gate: Arc<Gate>,
+pub(crate) struct StreamPermit {
+    limiter: Arc<Limiter>,
     caller: String,
 }
 
-impl Gate {
+impl Limiter {
     pub(crate) fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self { limits, requests: AtomicUsize::new(0), streams: Mutex::default(), pace: Mutex::default() })
     }
 
     /// Lets a request in.
-    pub(crate) fn enter(self: &Arc<Self>, caller: impl FnOnce() -> String) -> Result<Pass> {
+    pub(crate) fn enter(self: &Arc<Self>, caller: impl FnOnce() -> String) -> Result<RequestPermit> {
         self.pace(caller)?;
         // Counted before it is compared, so that two at the same moment see each other.
-        let pass = Pass(self.clone());
+        let permit = RequestPermit(self.clone());
         if self.requests.fetch_add(1, Ordering::Relaxed) >= self.limits.requests {
             return Err(Error::new(ErrorKind::Unavailable, "The server has too much to do; try again"));
         }
-        Ok(pass)
+        Ok(permit)
     }
 
     /// Counts a request of somebody, who must keep the pace if there is one.
@@ -113,7 +113,7 @@ impl Gate {
     }
 
     /// Opens a stream.
-    pub(crate) fn open(self: &Arc<Self>, caller: String) -> Result<StreamPass> {
+    pub(crate) fn open(self: &Arc<Self>, caller: String) -> Result<StreamPermit> {
         let mut streams = lock(&self.streams);
         let open = streams.entry(caller.clone()).or_default();
         if *open >= self.limits.streams_per_caller {
@@ -122,7 +122,7 @@ impl Gate {
         }
         *open += 1;
         drop(streams);
-        Ok(StreamPass { gate: self.clone(), caller })
+        Ok(StreamPermit { limiter: self.clone(), caller })
     }
 
     fn keep_pace(&self, caller: String, rate: u32) -> Result<()> {
@@ -146,15 +146,15 @@ impl Gate {
     }
 }
 
-impl Drop for Pass {
+impl Drop for RequestPermit {
     fn drop(&mut self) {
         self.0.requests.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-impl Drop for StreamPass {
+impl Drop for StreamPermit {
     fn drop(&mut self) {
-        let mut streams = lock(&self.gate.streams);
+        let mut streams = lock(&self.limiter.streams);
         if let Some(open) = streams.get_mut(&self.caller) {
             *open -= 1;
             if *open == 0 {
@@ -173,37 +173,37 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    fn gate(change: impl FnOnce(&mut Limits)) -> Arc<Gate> {
+    fn limiter(change: impl FnOnce(&mut Limits)) -> Arc<Limiter> {
         let mut limits = Limits::default();
         change(&mut limits);
-        Gate::new(limits)
+        Limiter::new(limits)
     }
 
     #[test]
     fn a_request_too_many_is_told_to_come_back_and_counts_for_nothing() {
-        let gate = gate(|limits| limits.requests = 2);
-        let (first, _second) = (gate.enter(String::new).unwrap(), gate.enter(String::new).unwrap());
-        assert_eq!(gate.enter(String::new).unwrap_err().kind(), ErrorKind::Unavailable);
-        assert_eq!(gate.requests(), 2);
+        let limiter = limiter(|limits| limits.requests = 2);
+        let (first, _second) = (limiter.enter(String::new).unwrap(), limiter.enter(String::new).unwrap());
+        assert_eq!(limiter.enter(String::new).unwrap_err().kind(), ErrorKind::Unavailable);
+        assert_eq!(limiter.requests(), 2);
         drop(first);
-        gate.enter(String::new).unwrap();
+        limiter.enter(String::new).unwrap();
     }
 
     #[test]
     fn streams_are_counted_by_caller() {
-        let gate = gate(|limits| limits.streams_per_caller = 1);
-        let ada = gate.open("ada".to_owned()).unwrap();
-        assert_eq!(gate.open("ada".to_owned()).unwrap_err().kind(), ErrorKind::RateLimited);
-        let _bob = gate.open("bob".to_owned()).unwrap();
-        assert_eq!(gate.streams(), 2);
+        let limiter = limiter(|limits| limits.streams_per_caller = 1);
+        let ada = limiter.open("ada".to_owned()).unwrap();
+        assert_eq!(limiter.open("ada".to_owned()).unwrap_err().kind(), ErrorKind::RateLimited);
+        let _bob = limiter.open("bob".to_owned()).unwrap();
+        assert_eq!(limiter.streams(), 2);
         drop(ada);
-        gate.open("ada".to_owned()).unwrap();
+        limiter.open("ada".to_owned()).unwrap();
     }
 
     #[test]
     fn who_asks_too_fast_waits_and_nobody_else_does() {
-        let gate = gate(|limits| limits.requests_per_second = Some(10));
-        let ask = |caller: &'static str| gate.enter(|| caller.to_owned()).map(drop);
+        let limiter = limiter(|limits| limits.requests_per_second = Some(10));
+        let ask = |caller: &'static str| limiter.enter(|| caller.to_owned()).map(drop);
         let answered = (0..100).filter(|_| ask("ada").is_ok()).count();
         assert!((10..=12).contains(&answered), "{answered}");
         assert_eq!(ask("ada").unwrap_err().kind(), ErrorKind::RateLimited);

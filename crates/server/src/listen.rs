@@ -1,4 +1,4 @@
-//! Connections: accepted, watched, closed.
+//! Listener: accepts connections, serves HTTP on them, and closes them on shutdown.
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -18,9 +18,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     auth::PeerCertificate,
-    doors::Doors,
-    patience::{HeadTimer, Stalling},
-    rooms::Rooms,
+    future_pool::FuturePool,
+    router::Router,
+    timeouts::{HeaderTimer, WriteTimeout},
     tls::Tls,
 };
 
@@ -46,15 +46,15 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Accepts connections until `stop`, then lets answers finish for `grace`.
-pub(crate) async fn serve(listener: TcpListener, tls: Option<Tls>, doors: Doors, stop: CancellationToken, grace: Duration) {
-    let protocols = Arc::new(Protocols::new(&doors));
+pub(crate) async fn serve(listener: TcpListener, tls: Option<Tls>, router: Router, stop: CancellationToken, grace: Duration) {
+    let protocols = Arc::new(Protocols::new(&router));
     let graceful = GracefulShutdown::new();
-    let seats = Arc::new(Semaphore::new(doors.inner().limits.connections));
-    let rooms = Rooms::new();
+    let slots = Arc::new(Semaphore::new(router.inner().limits.connections));
+    let pool = FuturePool::new();
     let tracker = tokio_util::task::TaskTracker::new();
     loop {
         // The semaphore is never closed.
-        let Ok(seat) = seats.clone().acquire_owned().await else { break };
+        let Ok(slot) = slots.clone().acquire_owned().await else { break };
         let (stream, peer) = tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
@@ -66,36 +66,36 @@ pub(crate) async fn serve(listener: TcpListener, tls: Option<Tls>, doors: Doors,
             },
             () = stop.cancelled() => break,
         };
-        doors.inner().meter.connected();
+        router.inner().meter.connected();
         // Without this the first event of a stream waits for an acknowledgement.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection was gone at once");
             continue;
         }
-        let (protocols, doors, rooms, watcher, stop) = (protocols.clone(), doors.clone(), rooms.clone(), graceful.watcher(), stop.clone());
+        let (protocols, router, pool, watcher, stop) = (protocols.clone(), router.clone(), pool.clone(), graceful.watcher(), stop.clone());
         let tls = tls.as_ref().map(Tls::acceptor);
-        let (stall, patience) = (doors.inner().limits.stall_time, doors.inner().limits.header_time);
+        let (write_time, header_time) = (router.inner().limits.stall_time, router.inner().limits.header_time);
         tracker.spawn(Box::pin(async move {
-            let _seat = seat;
+            let _slot = slot;
             let service = |certificate: Option<PeerCertificate>| {
                 service_fn(move |mut request: http::Request<hyper::body::Incoming>| {
                     if let Some(certificate) = &certificate {
                         request.extensions_mut().insert(certificate.clone());
                     }
-                    rooms.house(doors.answer(request, Some(peer.ip())))
+                    pool.put(router.answer(request, Some(peer.ip())))
                 })
             };
             let served = match tls {
                 None => {
                     let spoken = tokio::select! {
-                        spoken = tokio::time::timeout(patience, speaks_http2(&stream)) => spoken,
+                        spoken = tokio::time::timeout(header_time, speaks_http2(&stream)) => spoken,
                         () = stop.cancelled() => return,
                     };
-                    let io = TokioIo::new(Stalling::new(stream, stall));
+                    let io = TokioIo::new(WriteTimeout::new(stream, write_time));
                     match spoken {
                         Ok(Ok(false)) => {
                             let mut http1 = protocols.http1.clone();
-                            watcher.watch(http1.timer(HeadTimer::default()).serve_connection(io, service(None))).await.map_err(Into::into)
+                            watcher.watch(http1.timer(HeaderTimer::default()).serve_connection(io, service(None))).await.map_err(Into::into)
                         }
                         Ok(Ok(true)) => {
                             let connection = protocols.http2.serve_connection(io, service(None));
@@ -108,7 +108,7 @@ pub(crate) async fn serve(listener: TcpListener, tls: Option<Tls>, doors: Doors,
                 // In a box, so that connections without TLS have no room for it.
                 Some(tls) => {
                     let secured = Box::pin(async move {
-                        match tokio::time::timeout(HANDSHAKE_TIME, tls.accept(Stalling::new(stream, stall))).await {
+                        match tokio::time::timeout(HANDSHAKE_TIME, tls.accept(WriteTimeout::new(stream, write_time))).await {
                             Ok(Ok(stream)) => {
                                 // The first one is the client's own.
                                 let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
@@ -143,8 +143,8 @@ struct Protocols {
 }
 
 impl Protocols {
-    fn new(doors: &Doors) -> Self {
-        let limits = &doors.inner().limits;
+    fn new(router: &Router) -> Self {
+        let limits = &router.inner().limits;
         let headers = u32::try_from(BUFFER).unwrap_or(u32::MAX);
         // The builders are of different types that can be told the same.
         macro_rules! tell {

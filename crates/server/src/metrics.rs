@@ -13,7 +13,7 @@ const OPERATIONS: [Operation; 11] = Operation::ALL;
 const VERSIONS: [Version; 5] = [Version::V1_0, Version::V0_3, Version::V0_2, Version::V0_1, Version::Compact];
 const BINDINGS: [Binding; 3] = [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc];
 
-/// What the doors count.
+/// What the router counts.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     /// Answered requests: by version, binding, operation, and whether the answer was an error.

@@ -9,14 +9,14 @@ use http::{HeaderValue, Method, Response, StatusCode, header::CONTENT_TYPE, requ
 use crate::{
     body::Body,
     call,
-    doors::{Hosted, Inner},
+    exchange::{Exchange, Reached, error_headers, version_of},
     jsonrpc,
+    router::{Hosted, Inner},
     sse::EventBody,
-    visit::{Reached, Visit, error_headers, version_of},
 };
 
 /// Answers a request to a path below the agent's own.
-pub(crate) async fn answer<B>(doors: &Inner, agent: &Hosted, head: &Parts, peer: Option<IpAddr>, below: &str, body: B) -> Response<Body>
+pub(crate) async fn answer<B>(router: &Inner, agent: &Hosted, head: &Parts, peer: Option<IpAddr>, below: &str, body: B) -> Response<Body>
 where
     B: http_body::Body<Data = Bytes>,
     B::Error: Into<BoxError>,
@@ -25,55 +25,55 @@ where
     let v1_base = agent.path.ends_with("/v1");
     let said = version_of(head);
     let mut found = Route::find(method, below, said.as_deref(), v1_base);
-    if said.is_none() && found.is_err() && doors.lenient_version {
+    if said.is_none() && found.is_err() && router.lenient_version {
         found = Route::find(method, below, Some(Version::V1_0.as_str()), v1_base);
     }
     let route = match found {
         Ok(Some(route)) => route,
         Ok(None) => {
-            doors.meter.refused();
+            router.meter.refused();
             let error = Error::new(ErrorKind::MethodNotFound, "There is nothing at this path for this method");
             return failure(dialect_of_path(below), &error);
         }
         Err(error) => {
-            doors.meter.refused();
+            router.meter.refused();
             return failure(dialect_of_path(below), &error);
         }
     };
     let usual = usual_dialect(route.version);
-    let visit = match Visit::begin(doors, agent, head, peer).await {
-        Ok(visit) => visit,
+    let exchange = match Exchange::begin(router, agent, head, peer).await {
+        Ok(exchange) => exchange,
         Err(denial) => {
             let mut response = failure(usual, &denial.error);
             denial.headers(response.headers_mut());
             return response;
         }
     };
-    let body = match visit.read(body).await {
+    let body = match exchange.read(body).await {
         Ok(body) => body,
         Err(refusal) => {
-            visit.doors.meter.refused();
+            exchange.router.meter.refused();
             return failure_as(usual, &refusal.error, refusal.status);
         }
     };
     let dialect = if route.version == Version::V0_3 { rest::v0_3_shape(&body) } else { usual };
     let read = || {
-        visit.demand_served(route.version, Binding::HttpJson)?;
+        exchange.demand_served(route.version, Binding::HttpJson)?;
         if !body.is_empty() {
-            visit.demand_json()?;
+            exchange.demand_json()?;
         }
-        route.request(dialect, visit.head.uri.query().unwrap_or_default(), &body, &visit.doors.limits.message)
+        route.request(dialect, exchange.head.uri.query().unwrap_or_default(), &body, &exchange.router.limits.message)
     };
     let request = match read() {
         Ok(request) => request,
         Err(error) => {
-            visit.doors.meter.refused();
+            exchange.router.meter.refused();
             return failure(dialect, &error);
         }
     };
     let origin = request.origin().unwrap_or_else(|| Origin::new(route.version, Binding::HttpJson));
     let front = (dialect == Dialect::V1_0 && call::may_be_at_hand(&request)).then(Vec::new);
-    let done = visit.run(route.version, Binding::HttpJson, Box::new(request), front).await;
+    let done = exchange.run(route.version, Binding::HttpJson, Box::new(request), front).await;
     let mut response = match done.answer {
         Ok(Reached::Json(text)) => json(dialect, text),
         Ok(Reached::Reply(reply)) => match dialect.encode_reply(&reply) {
@@ -81,14 +81,14 @@ where
             Err(error) => failure(dialect, &error),
         },
         Ok(Reached::Stream(events)) => {
-            let closing = visit.closing();
-            let Some(pass) = done.pass else { return failure(dialect, &Error::internal("a stream without a pass")) };
+            let stream_end = exchange.stream_end();
+            let Some(permit) = done.permit else { return failure(dialect, &Error::internal("a stream without a permit")) };
             let memory = StreamMemory::new(origin);
-            jsonrpc::stream(EventBody::new(events, dialect, memory, None, visit.doors.limits.keep_alive, closing, pass))
+            jsonrpc::stream(EventBody::new(events, dialect, memory, None, exchange.router.limits.keep_alive, stream_end, permit))
         }
         Err(error) => failure(dialect, &error),
     };
-    visit.answer_headers(&done.caller, done.challenges, response.headers_mut());
+    exchange.answer_headers(&done.caller, done.challenges, response.headers_mut());
     response
 }
 

@@ -1,4 +1,4 @@
-//! Paths that are no agent's: whatever else whoever runs the server wants to have on its port.
+//! Extra routes: paths that are no agent's, answered by a handler of whoever runs the server.
 
 use std::{pin::Pin, sync::Arc};
 

@@ -11,19 +11,19 @@ use chancery_engine::Engine;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    doors::{Doors, Hosted},
-    place::Place,
+    host::{Host, now},
+    mount::Mount,
+    router::{Hosted, Router},
     signing::{Seal, Signing},
-    works::{Works, now},
 };
 
 /// A server at work. When it is dropped, it goes on; [`shutdown`](Self::shutdown) stops it.
 pub struct Running {
     pub(crate) local: SocketAddr,
-    pub(crate) works: Works,
-    pub(crate) doors: Doors,
+    pub(crate) host: Host,
+    pub(crate) router: Router,
     pub(crate) engines: Mutex<Vec<Engine>>,
-    pub(crate) closing: CancellationToken,
+    pub(crate) shutdown: CancellationToken,
     pub(crate) serving: tokio::task::JoinHandle<()>,
     pub(crate) grace: Duration,
 }
@@ -38,13 +38,13 @@ impl Running {
     /// The base of every URL in the cards.
     #[must_use]
     pub fn url(&self) -> &str {
-        &self.works.base
+        &self.host.base
     }
 
-    /// The doors, to be put behind another HTTP server too.
+    /// The router, to be put behind another HTTP server too.
     #[must_use]
-    pub fn doors(&self) -> &Doors {
-        &self.doors
+    pub fn router(&self) -> &Router {
+        &self.router
     }
 
     /// The engines of the agents, in the order in which they were added.
@@ -58,26 +58,26 @@ impl Running {
     ///
     /// # Errors
     /// When the card cannot be written.
-    pub fn replace(&self, place: Place) -> Result<()> {
+    pub fn replace(&self, mount: Mount) -> Result<()> {
         let mut engines = self.lock();
-        let key = place.key.clone();
+        let key = mount.key.clone();
         let known = engines.iter().find(|engine| Some(engine.name()) == key.as_deref()).cloned();
         let fresh = known.is_none();
-        let (agent, engine) = self.works.host(place, known)?;
+        let (agent, engine) = self.host.host(mount, known)?;
         engines.extend(engine.filter(|_| fresh));
-        self.doors.inner().change(|agents| {
+        self.router.inner().change(|agents| {
             agents.retain(|known| known.key != agent.key);
             agents.push(Arc::new(agent));
         });
         Ok(())
     }
 
-    /// Signs the cards with something else from now on, or not at all. Places with something of their own keep it.
+    /// Signs the cards with something else from now on, or not at all. Mounts with something of their own keep it.
     ///
     /// # Errors
     /// When a card cannot be signed. Nothing is changed then.
     pub fn sign(&self, signing: Option<Signing>) -> Result<()> {
-        let seal = signing.map(|signing| Arc::new(Seal::new(signing, &self.works.base)));
+        let seal = signing.map(|signing| Arc::new(Seal::new(signing, &self.host.base)));
         // Nobody is put into a place meanwhile.
         let engines = self.lock();
         let since = now()?;
@@ -85,9 +85,9 @@ impl Running {
             true => Ok(agent.clone()),
             false => agent.sealed(seal.clone(), since.clone()).map(Arc::new),
         };
-        let sealed: Vec<_> = self.doors.inner().agents().iter().map(sealed).collect::<Result<_>>()?;
-        *self.works.seal.write() = seal;
-        self.doors.inner().change(|agents| *agents = sealed);
+        let sealed: Vec<_> = self.router.inner().agents().iter().map(sealed).collect::<Result<_>>()?;
+        *self.host.seal.write() = seal;
+        self.router.inner().change(|agents| *agents = sealed);
         drop(engines);
         Ok(())
     }
@@ -95,9 +95,9 @@ impl Running {
     /// Takes an agent out. What it is working on is finished within the grace; its tasks are kept.
     pub fn remove(&self, key: &str) {
         let mut engines = self.lock();
-        self.doors.inner().change(|agents| agents.retain(|agent| agent.key != key));
-        if let Some(place) = engines.iter().position(|engine| engine.name() == key) {
-            let (engine, grace) = (engines.remove(place), self.grace);
+        self.router.inner().change(|agents| agents.retain(|agent| agent.key != key));
+        if let Some(at) = engines.iter().position(|engine| engine.name() == key) {
+            let (engine, grace) = (engines.remove(at), self.grace);
             tokio::spawn(async move { engine.shutdown(grace).await });
         }
     }
@@ -110,7 +110,7 @@ impl Running {
     /// Stops: takes nothing new, ends streams so that their readers come back elsewhere, lets answers and
     /// turns finish within the grace, and hands back what is left.
     pub async fn shutdown(self) {
-        self.closing.cancel();
+        self.shutdown.cancel();
         let mut stopping = tokio::task::JoinSet::new();
         for engine in self.engines() {
             stopping.spawn(async move { engine.shutdown(self.grace).await });

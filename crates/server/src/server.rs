@@ -21,20 +21,20 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    about::About,
     auth::{Auth, CertificateName, Scheme},
     cors::Cors,
-    doors::Doors,
     guard::{self, Guard},
+    host::Host,
     limit::Limits,
     listen,
-    place::{Place, tidy},
+    mount::{Mount, tidy},
     route::Route,
+    router::Router,
     running::Running,
     signing::{Seal, Signing},
     tls::Tls,
     webhook::{Key, Webhooks},
-    works::Works,
+    well_known::WellKnown,
 };
 
 /// The versions that are served unless something else is said, newest first.
@@ -64,7 +64,7 @@ const TASKS: &str = "tasks.db";
 /// ```
 #[must_use = "a server does nothing until it is bound"]
 pub struct Server {
-    agents: Vec<Place>,
+    agents: Vec<Mount>,
     store: Option<Arc<dyn Store>>,
     data: Option<PathBuf>,
     public_url: Option<String>,
@@ -118,12 +118,12 @@ impl Server {
 
     /// Adds an agent at a path such as `/writer`.
     pub fn agent(self, path: impl Into<String>, agent: Builder) -> Self {
-        self.place(Place::agent(path, agent))
+        self.mount(Mount::agent(path, agent))
     }
 
-    /// Adds a place with an agent.
-    pub fn place(mut self, place: Place) -> Self {
-        self.agents.push(place);
+    /// Mounts an agent, or anything else that can do the operations.
+    pub fn mount(mut self, mount: Mount) -> Self {
+        self.agents.push(mount);
         self
     }
 
@@ -318,7 +318,7 @@ impl Server {
         if let Some(auth) = &self.auth {
             auth.prepare(&post, certificates)?;
         }
-        let works = Works {
+        let host = Host {
             base: base.clone(),
             several: self.agents.len() > 1,
             store,
@@ -334,25 +334,25 @@ impl Server {
             peers: self.peers,
         };
         let (mut engines, mut hosted) = (Vec::new(), Vec::new());
-        for place in self.agents {
-            let (agent, engine) = works.host(place, None)?;
+        for mount in self.agents {
+            let (agent, engine) = host.host(mount, None)?;
             engines.extend(engine);
             hosted.push(Arc::new(agent));
         }
-        if let Some(auth) = &works.auth {
+        if let Some(auth) = &host.auth {
             let shared = hosted.iter().filter(|agent| agent.auth.as_ref().is_some_and(|own| Arc::ptr_eq(own, auth)));
             auth.find_skills(shared.map(|agent| &agent.card))?;
         }
         let keys = serde_json::from_str(&signer.jwks()).map_err(Error::internal)?;
-        let catalog = self.catalog.or_else(|| works.several.then(|| format!("urn:air:{}:agents", name_of(&base))));
-        let about = About { keys: Some(keys), base: base.clone(), catalog };
-        let closing = CancellationToken::new();
-        let doors = Doors::new(hosted, self.limits, self.lenient_version, Cors(self.origins), self.routes, about, closing.clone());
+        let catalog = self.catalog.or_else(|| host.several.then(|| format!("urn:air:{}:agents", name_of(&base))));
+        let well_known = WellKnown { keys: Some(keys), base: base.clone(), catalog };
+        let shutdown = CancellationToken::new();
+        let router = Router::new(hosted, self.limits, self.lenient_version, Cors(self.origins), self.routes, well_known, shutdown.clone());
         if let Some(tls) = &self.tls {
-            tokio::spawn(tls.clone().watch(closing.clone()));
+            tokio::spawn(tls.clone().watch(shutdown.clone()));
         }
-        let serving = tokio::spawn(Box::pin(listen::serve(listener, self.tls, doors.clone(), closing.clone(), self.grace)));
-        Ok(Running { local, works, doors, engines: Mutex::new(engines), closing, serving, grace: self.grace })
+        let serving = tokio::spawn(Box::pin(listen::serve(listener, self.tls, router.clone(), shutdown.clone(), self.grace)));
+        Ok(Running { local, host, router, engines: Mutex::new(engines), shutdown, serving, grace: self.grace })
     }
 }
 

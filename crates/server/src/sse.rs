@@ -13,9 +13,9 @@ use chancery_core::{Bytes, Error, ErrorKind, EventStream, Seq};
 use chancery_wire::{Dialect, SSE_KEEP_ALIVE, StreamMemory, jsonrpc};
 use tokio::time::{Instant, Sleep};
 
-use crate::{closing::Closing, limit::StreamPass};
+use crate::{limit::StreamPermit, shutdown::StreamEnd};
 
-/// About how many bytes go out in one piece.
+/// WellKnown how many bytes go out in one piece.
 const PIECE: usize = 64 * 1_024;
 /// What a stream says last when the server stops or the caller's token ends: come back soon, with the last event seen.
 const COME_BACK: &[u8] = b"retry: 500\n\n";
@@ -31,8 +31,8 @@ pub(crate) struct EventBody {
     call: Option<jsonrpc::Id>,
     silence: Duration,
     pulse: Pin<Box<Sleep>>,
-    closing: Closing,
-    _pass: StreamPass,
+    stream_end: StreamEnd,
+    _permit: StreamPermit,
 }
 
 impl EventBody {
@@ -42,20 +42,20 @@ impl EventBody {
         memory: StreamMemory,
         call: Option<jsonrpc::Id>,
         silence: Duration,
-        closing: Closing,
-        pass: StreamPass,
+        stream_end: StreamEnd,
+        permit: StreamPermit,
     ) -> Self {
         let envelope = match &call {
             Some(id) => (format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":", id.as_json()), "}"),
             None => (String::new(), ""),
         };
         let pulse = Box::pin(tokio::time::sleep(silence));
-        Self { events: Some(events), dialect, memory, envelope, call, silence, pulse, closing, _pass: pass }
+        Self { events: Some(events), dialect, memory, envelope, call, silence, pulse, stream_end, _permit: permit }
     }
 
     /// Everything that is ready, as one piece; `None` at the end.
     pub(crate) fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        if self.events.is_some() && self.closing.has_expired() {
+        if self.events.is_some() && self.stream_end.has_expired() {
             self.events = None;
             return Poll::Ready(Some(Bytes::from_static(COME_BACK)));
         }
@@ -82,7 +82,7 @@ impl EventBody {
         if self.events.is_none() {
             return Poll::Ready(None);
         }
-        if self.closing.poll(cx).is_ready() {
+        if self.stream_end.poll(cx).is_ready() {
             self.events = None;
             return Poll::Ready(Some(Bytes::from_static(COME_BACK)));
         }

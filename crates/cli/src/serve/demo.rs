@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use anyhow::Result;
-use chancery::{Memory, Place, Running, Server, Tls, server::Signing};
+use chancery::{Memory, Mount, Running, Server, Tls, server::Signing};
 use chancery_client::seal::{Algorithm, KeyStore, SigningKey, StoreError};
 
 use super::plan::{Plan, Rules, told};
@@ -49,11 +49,11 @@ impl Plan {
     fn secure_door(&self, running: &Running, tls: Tls, mutual: bool) -> Server {
         let mut server = Server::several().store(Memory::new()).versions(self.versions.iter().copied()).grace(self.drain).tls(tls);
         for (agent, engine) in self.agents.iter().zip(running.engines()) {
-            let place = Place::operations(&agent.path, agent.card.clone(), Arc::new(demo::Stage::new(engine))).key(&agent.name);
+            let place = Mount::operations(&agent.path, agent.card.clone(), Arc::new(demo::Stage::new(engine))).key(&agent.name);
             let place = place.tenant(&agent.tenant).versions(agent.versions.iter().copied()).bindings(agent.bindings.iter().copied());
             let rules = Rules { all: None, config: None };
             // A certificate is enough where one is needed.
-            server = server.place(if mutual { place } else { rules.over(&agent.name, place) });
+            server = server.mount(if mutual { place } else { rules.over(&agent.name, place) });
         }
         server
     }
@@ -81,7 +81,7 @@ impl Seals {
     }
 
     /// The place with the signature and the name in the catalog that its agent has.
-    pub(super) fn over(&self, agent: &str, place: Place) -> Place {
+    pub(super) fn over(&self, agent: &str, place: Mount) -> Mount {
         match agent {
             demo::SIGNED => place.signing(Signing::new(self.key.clone())),
             demo::SIGNED_BAD => place.signing(Signing::new(self.other.clone())),

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result};
-use chancery::{Auth, Limits, Memory, Place, Running, Server, Sqlite, Tls, server::guard::Guard, store::Store};
+use chancery::{Auth, Limits, Memory, Mount, Running, Server, Sqlite, Tls, server::guard::Guard, store::Store};
 use chancery_core::{Card, Version};
 use chancery_engine::{
     push::Schedule,
@@ -129,7 +129,7 @@ impl Plan {
         for agent in &self.agents {
             let rules = Rules { all: self.rules.as_ref(), config: self.config.as_ref() };
             let place = rules.over(&agent.name, agent.place(self.demo.then_some(()), retention));
-            server = server.place(match &seals {
+            server = server.mount(match &seals {
                 Some(seals) => seals.over(&agent.name, place),
                 None => place,
             });
@@ -199,7 +199,7 @@ pub(super) struct Rules<'a> {
 
 impl Rules<'_> {
     /// The place with the rules of its agent, if it has rules of its own.
-    pub(super) fn over(&self, agent: &str, place: Place) -> Place {
+    pub(super) fn over(&self, agent: &str, place: Mount) -> Mount {
         if self.config.is_none() && agent == demo::SECURE {
             return place.auth(demo::rules());
         }
@@ -221,9 +221,9 @@ impl Rules<'_> {
 
 impl Made {
     /// The agent at its place; on the stage of the demo if it is one of its agents.
-    pub(super) fn place(&self, stage: Option<()>, retention: Option<Duration>) -> Place {
+    pub(super) fn place(&self, stage: Option<()>, retention: Option<Duration>) -> Mount {
         let card: Card = self.card.clone();
-        let place = Place::agent(&self.path, self.builder(card).retention(retention)).key(&self.name).tenant(&self.tenant);
+        let place = Mount::agent(&self.path, self.builder(card).retention(retention)).key(&self.name).tenant(&self.tenant);
         let place = place.versions(self.versions.iter().copied()).bindings(self.bindings.iter().copied());
         match stage {
             Some(()) => place.through(|engine| Arc::new(demo::Stage::new(engine))),

@@ -7,7 +7,7 @@ use std::{
 };
 
 use chancery::{
-    Artifact, Caller, Card, Engine, Failure, Memory, Operations, Outcome, Place, Server, Turn,
+    Artifact, Caller, Card, Engine, Failure, Memory, Mount, Operations, Outcome, Server, Turn,
     core::{Binding, Origin, PushConfig, SendMessage, SendReply, Version},
     engine::push::Schedule,
 };
@@ -140,12 +140,12 @@ async fn what_nobody_took_is_kept_and_sent_again_on_demand() {
     let held = Arc::new(Mutex::new(None::<Engine>));
     let hold = held.clone();
     let card = Card::new("Worker", "Works").skill("work", "Works").push_notifications(true);
-    let place = Place::agent("/", Engine::new(card, worker)).through(move |engine| {
+    let mount = Mount::agent("/", Engine::new(card, worker)).through(move |engine| {
         *hold.lock().unwrap() = Some(engine.clone());
         Arc::new(engine)
     });
     let schedule = Schedule::new([Duration::from_millis(20), Duration::from_millis(20)]);
-    let server = Server::several().place(place).store(Memory::new()).schedule(schedule).grace(Duration::ZERO);
+    let server = Server::several().mount(mount).store(Memory::new()).schedule(schedule).grace(Duration::ZERO);
     let running = server.bind("127.0.0.1:0").await.unwrap();
     let engine = held.lock().unwrap().clone().unwrap();
     let caller = Caller::anonymous();

@@ -283,7 +283,7 @@ impl Jwt {
     }
 }
 
-/// Why a token is refused, without anything that stands in it.
+/// EndReason a token is refused, without anything that stands in it.
 fn words(kind: &jsonwebtoken::errors::ErrorKind) -> &'static str {
     use jsonwebtoken::errors::ErrorKind as Kind;
     match kind {

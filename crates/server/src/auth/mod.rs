@@ -74,7 +74,7 @@ pub(crate) struct Denial {
     pub(crate) error: Error,
     /// What would let it in, a value of `WWW-Authenticate` each.
     pub(crate) challenges: Vec<HeaderValue>,
-    /// Why, for our log.
+    /// EndReason, for our log.
     pub(crate) why: &'static str,
 }
 

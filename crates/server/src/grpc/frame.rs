@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderName};
 use prost::Message;
 use tonic::Code;
 
-use super::status::Refused;
+use super::status::CallError;
 use crate::call;
 
 /// Bytes before each message.
@@ -13,11 +13,11 @@ pub(crate) const PREFIX: usize = 5;
 const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 
 /// The one message of a body.
-pub(crate) fn message(headers: &HeaderMap, mut body: Bytes, limit: usize) -> Result<Bytes, Refused> {
+pub(crate) fn message(headers: &HeaderMap, mut body: Bytes, limit: usize) -> Result<Bytes, CallError> {
     let invalid = |words: &str| Error::new(ErrorKind::InvalidRequest, words);
     if body.is_empty() {
         // gRPC gives this code to calls with too few or too many messages.
-        return Err(Refused::coded(Code::Unimplemented, invalid("The call has no message; it must have one")));
+        return Err(CallError::coded(Code::Unimplemented, invalid("The call has no message; it must have one")));
     }
     if body.len() < PREFIX {
         return Err(invalid("The call ends in the middle of a message").into());
@@ -26,21 +26,21 @@ pub(crate) fn message(headers: &HeaderMap, mut body: Bytes, limit: usize) -> Res
     let length = u32::from_be_bytes([prefix[1], prefix[2], prefix[3], prefix[4]]) as usize;
     if length > limit {
         let words = format!("The message is larger than {limit} bytes");
-        return Err(Refused::coded(Code::ResourceExhausted, invalid(&words)));
+        return Err(CallError::coded(Code::ResourceExhausted, invalid(&words)));
     }
     match (prefix[0], call::text(headers, &ENCODING)) {
         (0, _) => {}
         (1, None | Some("identity")) => {
-            return Err(Refused::coded(Code::Internal, invalid("The message calls itself compressed, but grpc-encoding names no way")));
+            return Err(CallError::coded(Code::Internal, invalid("The message calls itself compressed, but grpc-encoding names no way")));
         }
-        (1, Some(_)) => return Err(Refused::coded(Code::Unimplemented, invalid("Messages must not be compressed"))),
+        (1, Some(_)) => return Err(CallError::coded(Code::Unimplemented, invalid("Messages must not be compressed"))),
         _ => return Err(invalid("The first byte of a message is 0 or 1").into()),
     }
     if body.len() < length {
         return Err(invalid("The call ends in the middle of a message").into());
     }
     if body.len() > length {
-        return Err(Refused::coded(Code::Unimplemented, invalid("The call has more than one message; it must have one")));
+        return Err(CallError::coded(Code::Unimplemented, invalid("The call has more than one message; it must have one")));
     }
     Ok(body)
 }

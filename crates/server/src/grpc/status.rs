@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response, header::CONTENT_TYPE};
 use prost::Message as _;
 use tonic::Code;
 
-use crate::{body::Body, visit::error_headers};
+use crate::{body::Body, exchange::error_headers};
 
 /// How long to wait before a call is made again, in the way gRPC clients with a retry policy look for it.
 const PUSHBACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");
@@ -22,12 +22,12 @@ const DETAILS: usize = 3_072;
 
 /// A call that fails, and the code if it is not that of the error's kind.
 #[derive(Debug)]
-pub(crate) struct Refused {
+pub(crate) struct CallError {
     error: Error,
     code: Option<Code>,
 }
 
-impl Refused {
+impl CallError {
     /// A failure that gRPC itself has a code for.
     pub(crate) fn coded(code: Code, error: Error) -> Self {
         Self { error, code: Some(code) }
@@ -65,7 +65,7 @@ impl Refused {
     }
 }
 
-impl From<Error> for Refused {
+impl From<Error> for CallError {
     fn from(error: Error) -> Self {
         Self { error, code: None }
     }
@@ -113,7 +113,7 @@ mod tests {
         let long = "ä".repeat(100_000);
         let error = Error::new(ErrorKind::ContentTypeNotSupported, &long).with("mediaType", &long).violation("parts", &long);
         let mut trailers = HeaderMap::new();
-        Refused::from(error).write(Version::V0_3, &mut trailers);
+        CallError::from(error).write(Version::V0_3, &mut trailers);
         let size: usize = trailers.iter().map(|(name, value)| name.as_str().len() + value.len() + 32).sum();
         assert!(size < 8_192, "{size}");
         let status = tonic::Status::from_header_map(&trailers).unwrap();
@@ -127,7 +127,7 @@ mod tests {
     fn an_error_keeps_its_kind_when_its_violations_are_too_many() {
         let error = (0..1_000).fold(Error::from(ErrorKind::InvalidParams), |error, n| error.violation(format!("parts[{n}]"), "is empty"));
         let mut trailers = HeaderMap::new();
-        Refused::from(error).write(Version::V1_0, &mut trailers);
+        CallError::from(error).write(Version::V1_0, &mut trailers);
         let status = tonic::Status::from_header_map(&trailers).unwrap();
         let read = v1_0::error_from_status(&google_rpc::Status::decode(status.details()).unwrap());
         assert_eq!((read.kind(), read.violations().len()), (ErrorKind::InvalidParams, 0));

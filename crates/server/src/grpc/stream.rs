@@ -17,14 +17,14 @@ use tokio::time::{Instant, Sleep};
 use super::{
     codec::EventEncoder,
     frame,
-    status::{self, Refused},
+    status::{self, CallError},
 };
 use crate::{
-    closing::{Closing, Why},
-    limit::StreamPass,
+    limit::StreamPermit,
+    shutdown::{EndReason, StreamEnd},
 };
 
-/// About how many bytes go out in one piece. A larger event is a piece of its own, and not copied.
+/// WellKnown how many bytes go out in one piece. A larger event is a piece of its own, and not copied.
 const PIECE: usize = 64 * 1_024;
 
 /// The body of a call that goes on.
@@ -36,8 +36,8 @@ pub(crate) struct EventFrames {
     /// What is said at the end; how it ended is added then.
     trailers: Option<HeaderMap>,
     deadline: Option<Pin<Box<Sleep>>>,
-    closing: Closing,
-    _pass: StreamPass,
+    stream_end: StreamEnd,
+    _permit: StreamPermit,
 }
 
 impl EventFrames {
@@ -46,12 +46,12 @@ impl EventFrames {
         encoder: EventEncoder,
         trailers: HeaderMap,
         deadline: Option<Instant>,
-        closing: Closing,
-        pass: StreamPass,
+        stream_end: StreamEnd,
+        permit: StreamPermit,
     ) -> Self {
         let deadline = deadline.map(|deadline| Box::pin(tokio::time::sleep_until(deadline)));
         let (events, trailers) = (Some(events), Some(trailers));
-        Self { events, encoder, large: None, trailers, deadline, closing, _pass: pass }
+        Self { events, encoder, large: None, trailers, deadline, stream_end, _permit: permit }
     }
 
     fn write(&mut self, piece: &mut Vec<u8>, seq: Seq, event: &SharedEvent) -> Result<()> {
@@ -82,7 +82,7 @@ impl EventFrames {
         }
         self.events = None;
         if let Some(trailers) = &mut self.trailers {
-            Refused::from(error).write(self.encoder.version(), trailers);
+            CallError::from(error).write(self.encoder.version(), trailers);
         }
     }
 }
@@ -99,7 +99,7 @@ impl http_body::Body for EventFrames {
         if this.events.is_some() && this.deadline.as_mut().is_some_and(|deadline| deadline.as_mut().poll(cx).is_ready()) {
             this.fail(Error::new(ErrorKind::Timeout, "The deadline passed; the task goes on"));
         }
-        if this.events.is_some() && this.closing.has_expired() {
+        if this.events.is_some() && this.stream_end.has_expired() {
             this.expire();
         }
         let mut piece = Vec::new();
@@ -122,10 +122,10 @@ impl http_body::Body for EventFrames {
             return Poll::Ready(Some(Ok(Frame::data(piece.into()))));
         }
         if this.events.is_some() {
-            match this.closing.poll(cx) {
+            match this.stream_end.poll(cx) {
                 Poll::Pending => return Poll::Pending,
-                Poll::Ready(Why::Expired) => this.expire(),
-                Poll::Ready(Why::Stopping) => {
+                Poll::Ready(EndReason::Expired) => this.expire(),
+                Poll::Ready(EndReason::Shutdown) => {
                     this.fail(Error::new(ErrorKind::Unavailable, "The server is stopping; subscribe to the task again"));
                 }
             }
@@ -143,7 +143,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::limit::{Gate, Limits};
+    use crate::limit::{Limiter, Limits};
 
     struct Script(std::vec::IntoIter<Result<(Seq, SharedEvent)>>);
 
@@ -156,10 +156,10 @@ mod tests {
     }
 
     fn body(script: Vec<Result<(Seq, SharedEvent)>>) -> EventFrames {
-        let pass = Gate::new(Limits::default()).open(String::new()).unwrap();
+        let permit = Limiter::new(Limits::default()).open(String::new()).unwrap();
         let encoder = EventEncoder::new(Version::V1_0, FileBytes::Double, false);
-        let closing = Closing::new(&CancellationToken::new(), None);
-        EventFrames::new(Box::pin(Script(script.into_iter())), encoder, HeaderMap::new(), None, closing, pass)
+        let stream_end = StreamEnd::new(&CancellationToken::new(), None);
+        EventFrames::new(Box::pin(Script(script.into_iter())), encoder, HeaderMap::new(), None, stream_end, permit)
     }
 
     fn chunk(seq: u64, size: usize) -> Result<(Seq, SharedEvent)> {

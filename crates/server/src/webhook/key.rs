@@ -34,7 +34,7 @@ pub struct Key {
     pair: Arc<Ed25519KeyPair>,
 }
 
-/// Why there is no key.
+/// EndReason there is no key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {

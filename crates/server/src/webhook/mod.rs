@@ -30,8 +30,8 @@
 //! ```
 
 mod answer;
+mod headers;
 mod key;
-mod seal;
 
 use std::{sync::Arc, time::Duration};
 
@@ -61,7 +61,7 @@ pub struct Webhooks {
     clock: Arc<dyn Clock>,
 }
 
-/// Why a notification was not delivered.
+/// EndReason a notification was not delivered.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error("the URL of the webhook is refused")]
@@ -105,7 +105,7 @@ impl Webhooks {
         }
         let request = self.client.request(Method::POST, &config.url).map_err(Failure::Refused)?;
         let body = dialect.encode_push(&notification.event, &notification.task).map_err(Failure::Body)?;
-        let headers = seal::headers(notification, &body, &self.key, self.clock.now())?;
+        let headers = headers::headers(notification, &body, &self.key, self.clock.now())?;
         let response = request.headers(headers).body(body).send().await.map_err(Failure::from)?;
         let sent = answer::read(response.status(), response.headers(), self.clock.now());
         // Neither a long nor a broken body changes what the status says.

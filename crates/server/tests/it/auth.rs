@@ -14,7 +14,7 @@ use bytes::Bytes;
 use chancery_core::{Card, SecurityRequirement, security::ApiKeyLocation};
 use chancery_engine::{Engine, Failure, Outcome, Turn, store::Memory};
 use chancery_server::{
-    Auth, Place, Running, Server,
+    Auth, Mount, Running, Server,
     auth::{Digest, Holder, Scheme},
 };
 use http::HeaderMap;
@@ -349,9 +349,9 @@ async fn anonymous_callers_are_let_in_only_when_it_is_said() {
 /// Each agent may have rules of its own, also where gRPC tells agents apart by what is in the body.
 #[tokio::test]
 async fn agents_of_one_server_have_rules_of_their_own() {
-    let place = |path: &str| Place::agent(path, Engine::new(card(), greeter));
-    let server = Server::several().place(place("/")).place(place("/open").open());
-    let server = server.place(place("/tokens").auth(Auth::new().scheme("bearer", tokens())));
+    let mount = |path: &str| Mount::agent(path, Engine::new(card(), greeter));
+    let server = Server::several().mount(mount("/")).mount(mount("/open").open());
+    let server = server.mount(mount("/tokens").auth(Auth::new().scheme("bearer", tokens())));
     let running = server.auth(Auth::new().scheme("key", keys())).store(Memory::new()).bind("127.0.0.1:0").await.unwrap();
     let (key, token) = (("x-api-key", "key-of-ada"), ("authorization", "Bearer token-of-carol"));
     let everything = "with [tasks.read,tasks.write]";

@@ -1,6 +1,6 @@
 //! gRPC, with a real client over HTTP/2 in clear text.
 
-mod beside;
+mod health_and_reflection;
 mod malformed;
 mod v0_3;
 mod v1_0;

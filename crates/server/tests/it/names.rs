@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use chancery_core::{Card, TaskState};
 use chancery_engine::{Engine, Failure, Outcome, Turn, store::Sqlite};
 use chancery_server::{
-    Auth, Place, Running, Server,
+    Auth, Mount, Running, Server,
     auth::{Digest, Holder, Scheme},
     guard::Guard,
 };
@@ -47,8 +47,8 @@ impl Office {
         let card = Card::new("Clerk", "Works").skill("work", "Works").push_notifications(true);
         let store = Sqlite::open(folder.join("tasks.db")).await.unwrap();
         let tokens = ["ada", "bob"].into_iter().fold(Scheme::bearer(), |scheme, name| scheme.holder(Holder::new(name, Digest::of(name))));
-        let place = Place::agent("/", Engine::new(card, agent).reopen(reopen));
-        let server = Server::several().place(place).store(store).auth(Auth::new().scheme("bearer", tokens));
+        let mount = Mount::agent("/", Engine::new(card, agent).reopen(reopen));
+        let server = Server::several().mount(mount).store(store).auth(Auth::new().scheme("bearer", tokens));
         let server = server.guard(Guard::new().loopback(true)).grace(Duration::from_millis(100));
         Self { running: server.bind("127.0.0.1:0").await.unwrap(), folder }
     }

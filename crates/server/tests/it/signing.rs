@@ -11,7 +11,7 @@ use chancery_core::{
     ListTasks, Operations, PushConfig, PushConfigPage, Result, SendMessage, SendReply, Subscribe, Task, TaskPage, Version,
 };
 use chancery_engine::{Engine, Failure, Outcome, Turn, store::Memory};
-use chancery_server::{Place, Running, Server, Signing};
+use chancery_server::{Mount, Running, Server, Signing};
 use chancery_signing::{Algorithm, Document, Form, JwkSet, Policy, Report, SigningKey, Verdict, Verifier};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ async fn a_served_card_is_signed_once_and_says_where_the_key_is() {
 
     // A changed agent is signed anew.
     let other = Card::new("Parrot", "Repeats what it hears").skill("echo", "Says your words back");
-    running.replace(Place::agent("/", Engine::new(other, echo)).key("agent")).unwrap();
+    running.replace(Mount::agent("/", Engine::new(other, echo)).key("agent")).unwrap();
     let (card, _) = get(&running, CARD, Some("1.0")).await;
     assert_eq!((card["name"].as_str(), verdict(&running, &card).await), (Some("Parrot"), Verdict::Accept));
 
@@ -236,7 +236,7 @@ async fn extended_cards_are_signed_separately() {
     let mut public = card();
     public.capabilities.extended_agent_card = Some(true);
     let members = Arc::new(Members::default());
-    let server = Server::several().place(Place::operations("/", public, members.clone())).store(Memory::new());
+    let server = Server::several().mount(Mount::operations("/", public, members.clone())).store(Memory::new());
     let running = server.signing(Signing::new(SigningKey::generate(Algorithm::Es256, "k").unwrap())).bind("127.0.0.1:0").await.unwrap();
     let ask = async |tenant: &str, version: &str, method: &str| {
         let params = if tenant.is_empty() { json!({}) } else { json!({"tenant": tenant}) };
@@ -260,11 +260,11 @@ async fn extended_cards_are_signed_separately() {
 /// Places may have keys of their own, or none; a catalog lists them all.
 #[tokio::test]
 async fn each_place_may_be_sealed_differently() {
-    let place = |path: &str| Place::agent(path, Engine::new(card(), echo));
+    let mount = |path: &str| Mount::agent(path, Engine::new(card(), echo));
     let server = Server::several().store(Memory::new()).signing(Signing::new(key("all"))).catalog("urn:air:example.com:agents");
-    let server = server.place(place("/")).place(place("/own").signing(Signing::new(key("own")))).place(place("/none").unsigned());
+    let server = server.mount(mount("/")).mount(mount("/own").signing(Signing::new(key("own")))).mount(mount("/none").unsigned());
     let running = server
-        .place(place("/far").signing(Signing::new(key("far")).keys_at("https://keys.example/set")))
+        .mount(mount("/far").signing(Signing::new(key("far")).keys_at("https://keys.example/set")))
         .bind("127.0.0.1:0")
         .await
         .unwrap();

@@ -3,7 +3,7 @@
 use chancery_core::{Card, SecurityRequirement, Skill, extension};
 use chancery_engine::{Builder, Engine, Failure, Outcome, Turn, store::Memory};
 use chancery_server::{
-    Auth, Place, Running, Server,
+    Auth, Mount, Running, Server,
     auth::{Digest, Holder, Scheme},
 };
 use serde_json::{Value, json};
@@ -168,14 +168,14 @@ async fn what_a_card_demands_for_a_skill_is_enforced() {
         Card::new("Clerk", "Counts money").with_skill(skill)
     };
     let auth = || Auth::new().scheme("bearer", tokens());
-    let place = |scheme: &str| Place::agent("/", Engine::new(demanding(scheme), clerk)).auth(auth());
-    let running = Server::several().place(place("bearer")).store(Memory::new()).bind("127.0.0.1:0").await.unwrap();
+    let mount = |scheme: &str| Mount::agent("/", Engine::new(demanding(scheme), clerk)).auth(auth());
+    let running = Server::several().mount(mount("bearer")).store(Memory::new()).bind("127.0.0.1:0").await.unwrap();
     assert_eq!(heard(&running, "/message:send", &[REFUNDS]).await, "refund");
     assert_eq!(heard(&running, "/message:send", &[REPORTS]).await, "403");
-    let strange = Server::several().place(place("oidc")).store(Memory::new()).bind("127.0.0.1:0").await;
+    let strange = Server::several().mount(mount("oidc")).store(Memory::new()).bind("127.0.0.1:0").await;
     let words = "auth: the skill \"refund\" asks for a scheme \"oidc\", and there is none";
     assert_eq!(std::error::Error::source(&strange.err().unwrap()).unwrap().to_string(), words);
-    let misspelled = Place::agent("/", Engine::new(card(), clerk)).auth(auth().scopes_for_skill("refunds", ["refund.write"]));
-    let bound = Server::several().place(misspelled).store(Memory::new()).bind("127.0.0.1:0").await;
+    let misspelled = Mount::agent("/", Engine::new(card(), clerk)).auth(auth().scopes_for_skill("refunds", ["refund.write"]));
+    let bound = Server::several().mount(misspelled).store(Memory::new()).bind("127.0.0.1:0").await;
     assert_eq!(std::error::Error::source(&bound.err().unwrap()).unwrap().to_string(), "auth: no card has a skill \"refunds\"");
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chancery_core::{Binding, ErrorKind, Version, extension};
 use chancery_engine::store::Memory;
-use chancery_server::{Limits, Place, Running, Server};
+use chancery_server::{Limits, Mount, Running, Server};
 use chancery_wire::{
     methods::GRPC_V1_0,
     proto::lf_a2a_v1::{self as pb, part::Content, send_message_response, stream_response::Payload},
@@ -69,7 +69,7 @@ fn is_final(element: &pb::StreamResponse) -> bool {
 }
 
 /// The place that an element tells.
-fn place(element: &pb::StreamResponse) -> Option<u64> {
+fn mount(element: &pb::StreamResponse) -> Option<u64> {
     let metadata = match element.payload.as_ref().unwrap() {
         Payload::Task(task) => &task.metadata,
         Payload::Message(message) => &message.metadata,
@@ -186,7 +186,7 @@ async fn a_cut_stream_is_resumed_after_any_event_and_gives_exactly_the_rest() {
     let mut client = client(&running).await;
     let numbered = ("a2a-extensions", extension::SEQUENCE);
     let all: Vec<pb::StreamResponse> = client.all("SendStreamingMessage", send("chunks 5"), &[numbered]).await.unwrap();
-    let places: Vec<_> = all.iter().map(|element| place(element).unwrap()).collect();
+    let places: Vec<_> = all.iter().map(|element| mount(element).unwrap()).collect();
     assert!(places.len() >= 8 && places.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{places:?}");
     let Some(Payload::Task(task)) = &all[0].payload else { panic!("{:?}", all[0]) };
     for (index, last) in places.iter().enumerate() {
@@ -196,11 +196,11 @@ async fn a_cut_stream_is_resumed_after_any_event_and_gives_exactly_the_rest() {
         assert_eq!(rest, all[index + 1..], "after {last}");
     }
     let plain: Vec<pb::StreamResponse> = client.all("SubscribeToTask", subscribe(&task.id), &[("last-event-id", "1")]).await.unwrap();
-    assert!(!plain.is_empty() && plain.iter().all(|element| place(element).is_none()));
+    assert!(!plain.is_empty() && plain.iter().all(|element| mount(element).is_none()));
 
     let keyed = [("idempotency-key", "k-1"), numbered];
     let once: Vec<pb::StreamResponse> = client.all("SendStreamingMessage", send("chunks 2"), &keyed).await.unwrap();
-    let after = place(&once[2]).unwrap().to_string();
+    let after = mount(&once[2]).unwrap().to_string();
     let again = [("idempotency-key", "k-1"), ("last-event-id", after.as_str()), numbered];
     let rest: Vec<pb::StreamResponse> = client.all("SendStreamingMessage", send("chunks 2"), &again).await.unwrap();
     assert_eq!(rest, once[3..]);
@@ -226,13 +226,13 @@ async fn a_deadline_ends_the_call_and_not_the_task() {
     let running = start(server()).await;
     let mut client = client(&running).await;
     for method in ["SendMessage", "SendStreamingMessage"] {
-        // Handed to the doors themselves: the client would stop by its own clock.
+        // Handed to the router themselves: the client would stop by its own clock.
         let request = http::Request::post(format!("/{GRPC_V1_0}/{method}"))
             .header("content-type", "application/grpc")
             .header("grpc-timeout", "250m")
             .body(http_body_util::Full::new(super::malformed::frame(&send("wait long"))))
             .unwrap();
-        let answering = running.doors().handle(request, None);
+        let answering = running.router().handle(request, None);
         let response = tokio::time::timeout(Duration::from_secs(20), answering).await.unwrap();
         let mut headers = response.headers().clone();
         let body = tokio::time::timeout(Duration::from_secs(20), http_body_util::BodyExt::collect(response.into_body())).await.unwrap();
@@ -274,8 +274,8 @@ async fn the_tenant_names_one_of_several_agents() {
 /// V10-BIND-002: the task of an agent with a tenant is the same over every binding, although gRPC names the agent in its place.
 #[tokio::test]
 async fn a_declared_tenant_has_the_same_tasks_over_grpc() {
-    let writer = Place::agent("/writer", engine("writer")).tenant("harbor");
-    let running = start(Server::several().store(Memory::default()).place(writer).agent("/reader", engine("reader"))).await;
+    let writer = Mount::agent("/writer", engine("writer")).tenant("harbor");
+    let running = start(Server::several().store(Memory::default()).mount(writer).agent("/reader", engine("reader"))).await;
     let mut client = client(&running).await;
     let task = task(&mut client, pb::SendMessageRequest { tenant: "writer".to_owned(), ..begin("wait") }).await;
     for (tenant, found) in [("harbor", true), ("writer", false), ("", false)] {

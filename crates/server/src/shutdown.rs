@@ -1,4 +1,4 @@
-//! When a stream ends although its task goes on: the server stops, or what its caller proved has expired.
+//! Early end of a stream whose task goes on: the server shuts down, or what its caller proved has expired.
 
 use std::{
     pin::Pin,
@@ -9,21 +9,21 @@ use tokio::time::{Instant, Sleep};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// When a stream is to end.
-pub(crate) struct Closing {
+pub(crate) struct StreamEnd {
     stopping: Pin<Box<WaitForCancellationFutureOwned>>,
     until: Option<Pin<Box<Sleep>>>,
 }
 
 /// Why a stream is to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Why {
+pub(crate) enum EndReason {
     /// The server stops.
-    Stopping,
+    Shutdown,
     /// What the caller proved has expired.
     Expired,
 }
 
-impl Closing {
+impl StreamEnd {
     /// When the server stops, and no later than this.
     pub(crate) fn new(stopping: &CancellationToken, until: Option<Instant>) -> Self {
         let until = until.map(|until| Box::pin(tokio::time::sleep_until(until)));
@@ -36,10 +36,10 @@ impl Closing {
     }
 
     /// Waits for the end.
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Why> {
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<EndReason> {
         if self.until.as_mut().is_some_and(|until| until.as_mut().poll(cx).is_ready()) {
-            return Poll::Ready(Why::Expired);
+            return Poll::Ready(EndReason::Expired);
         }
-        self.stopping.as_mut().poll(cx).map(|()| Why::Stopping)
+        self.stopping.as_mut().poll(cx).map(|()| EndReason::Shutdown)
     }
 }

@@ -1,7 +1,7 @@
-//! All doors of all agents on a server: which agent and which door a request is for.
+//! HTTP router: which agent and which binding a request is for.
 //!
 //! ```text
-//! request --> Doors --+-- content type application/grpc ----------> grpc.rs
+//! request --> Router -+-- content type application/grpc ----------> grpc.rs
 //!                     +-- /healthz /readyz /metrics /…/jwks.json …  here
 //!                     +-- what else is served there                 route.rs
 //!                     +-- the agent whose path it is
@@ -19,7 +19,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use chancery_core::{Binding, BoxError, Bytes, Card, Error, Operations, Result, ScopeTokens, Version, aside, sync::RwLock};
+use chancery_core::{Binding, BoxError, Bytes, Card, Error, Operations, Result, ScopeTokens, Version, sync::RwLock};
 use chancery_engine::Engine;
 use chancery_wire::version::{CardForm, card_form};
 use http::{
@@ -30,25 +30,25 @@ use http::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    about::{self, About, Documents},
     auth::{Auth, Denial},
     body::Body,
     card::CardFiles,
     cors::Cors,
+    exchange::{self, Exchange},
     grpc, jsonrpc,
-    limit::{Gate, Limits},
+    limit::{Limiter, Limits},
     metrics::Meter,
     rest,
     route::Route,
     signing::{self, Seal},
-    visit::{self, Visit},
+    well_known::{self, Documents, WellKnown},
 };
 
-/// The doors of one or several agents, for whatever HTTP server stands in front of them.
+/// The bindings of one or several agents, for whatever HTTP server stands in front of them.
 ///
 /// [`Server`](crate::Server) does that by itself; this is for those who have one already.
 #[derive(Clone)]
-pub struct Doors {
+pub struct Router {
     inner: Arc<Inner>,
 }
 
@@ -56,20 +56,20 @@ pub(crate) struct Inner {
     /// The longest path first.
     agents: RwLock<Arc<[Arc<Hosted>]>>,
     pub(crate) limits: Limits,
-    pub(crate) gate: Arc<Gate>,
+    pub(crate) limiter: Arc<Limiter>,
     pub(crate) meter: Meter,
     pub(crate) lenient_version: bool,
     pub(crate) cors: Cors,
     /// Paths that are no agent's.
     routes: Vec<Route>,
-    about: About,
+    well_known: WellKnown,
     documents: RwLock<Documents>,
     /// Set when the server stops.
-    pub(crate) closing: CancellationToken,
+    pub(crate) shutdown: CancellationToken,
     pub(crate) grpc: grpc::Services,
 }
 
-/// An agent behind the doors.
+/// An agent that is served.
 pub(crate) struct Hosted {
     /// Its key on the server; also the tenant by which gRPC finds it.
     pub(crate) key: String,
@@ -145,22 +145,34 @@ impl Hosted {
     }
 }
 
-impl Doors {
+impl Router {
     pub(crate) fn new(
         agents: Vec<Arc<Hosted>>,
         limits: Limits,
         lenient_version: bool,
         cors: Cors,
         routes: Vec<Route>,
-        about: About,
-        closing: CancellationToken,
+        well_known: WellKnown,
+        shutdown: CancellationToken,
     ) -> Self {
         let agents = sorted(agents);
-        let documents = RwLock::new(about.documents(&agents));
+        let documents = RwLock::new(well_known.documents(&agents));
         let agents = RwLock::new(agents);
-        let gate = Gate::new(limits.clone());
-        let grpc = grpc::Services::new(closing.clone());
-        let inner = Inner { agents, limits, gate, meter: Meter::default(), lenient_version, cors, routes, about, documents, closing, grpc };
+        let limiter = Limiter::new(limits.clone());
+        let grpc = grpc::Services::new(shutdown.clone());
+        let inner = Inner {
+            agents,
+            limits,
+            limiter,
+            meter: Meter::default(),
+            lenient_version,
+            cors,
+            routes,
+            well_known,
+            documents,
+            shutdown,
+            grpc,
+        };
         Self { inner: Arc::new(inner) }
     }
 
@@ -184,27 +196,27 @@ impl Doors {
         &self,
         request: Request<B>,
         peer: Option<IpAddr>,
-    ) -> Guarded<impl Future<Output = Response<Body>> + Send + use<B>>
+    ) -> CatchPanic<impl Future<Output = Response<Body>> + Send + use<B>>
     where
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError> + Send,
     {
         let is_grpc = grpc::is_grpc(request.headers());
         let (head, body) = request.into_parts();
-        Guarded { handling: self.inner.clone().handle(head, body, peer, is_grpc), is_grpc }
+        CatchPanic { handling: self.inner.clone().handle(head, body, peer, is_grpc), is_grpc }
     }
 }
 
 pin_project_lite::pin_project! {
     /// An answer that is made even if making it panics.
-    pub(crate) struct Guarded<F> {
+    pub(crate) struct CatchPanic<F> {
         #[pin]
         handling: F,
         is_grpc: bool,
     }
 }
 
-impl<F: Future<Output = Response<Body>>> Future for Guarded<F> {
+impl<F: Future<Output = Response<Body>>> Future for CatchPanic<F> {
     type Output = Result<Response<Body>, Infallible>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -234,17 +246,17 @@ impl Inner {
                 return Box::pin(grpc::answer(&self, head, body, peer)).await;
             }
             let mut body = std::pin::pin!(body);
-            let response = self.visit(&head, body.as_mut(), peer).await;
+            let response = self.exchange(&head, body.as_mut(), peer).await;
             // Who was too slow has waited long enough.
             if !body.is_end_stream() && response.status() != StatusCode::REQUEST_TIMEOUT {
-                aside(|| visit::discard(&self.limits, &head.headers, body)).await;
+                Box::pin(exchange::discard(&self.limits, &head.headers, body)).await;
             }
             response
         }
     }
 
     /// Answers a request that is not gRPC; it may leave the body unread.
-    async fn visit<B>(&self, head: &Parts, body: B, peer: Option<IpAddr>) -> Response<Body>
+    async fn exchange<B>(&self, head: &Parts, body: B, peer: Option<IpAddr>) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes>,
         B::Error: Into<BoxError>,
@@ -254,7 +266,7 @@ impl Inner {
             return response;
         }
         if let Some(route) = self.routes.iter().find(|route| route.holds(path)) {
-            return aside(|| self.answer_at(route, head, body)).await;
+            return Box::pin(self.answer_at(route, head, body)).await;
         }
         let agents = self.agents();
         let Some(agent) = find(&agents, path) else {
@@ -266,10 +278,10 @@ impl Inner {
         let mut response = match (&head.method, form) {
             (&Method::OPTIONS, form) => return self.cors.preflight(&head.headers, form.is_some()),
             (&Method::GET | &Method::HEAD, Some(form)) => return agent.cards.answer(form, head.uri.query(), &head.headers),
-            (&Method::POST, Some(CardForm::Merged)) if below.len() <= 1 => match Visit::begin(self, agent, head, peer).await {
-                Ok(visit) => match visit.read(body).await {
-                    Ok(body) => jsonrpc::answer(&visit, &body).await,
-                    Err(refusal) => jsonrpc::refused(&visit, &refusal),
+            (&Method::POST, Some(CardForm::Merged)) if below.len() <= 1 => match Exchange::begin(self, agent, head, peer).await {
+                Ok(exchange) => match exchange.read(body).await {
+                    Ok(body) => jsonrpc::answer(&exchange, &body).await,
+                    Err(refusal) => jsonrpc::refused(&exchange, &refusal),
                 },
                 Err(denial) => jsonrpc::denied(head, &denial),
             },
@@ -289,7 +301,7 @@ impl Inner {
         B: http_body::Body<Data = Bytes>,
         B::Error: Into<BoxError>,
     {
-        match visit::read(&self.limits, self.limits.body, body).await {
+        match exchange::read(&self.limits, self.limits.body, body).await {
             Ok(body) => route.answer(Request::from_parts(head.clone(), body)).await.map(Body::bytes),
             Err(refusal) => rest::refusal(&refusal.error, refusal.status),
         }
@@ -306,7 +318,7 @@ impl Inner {
         let mut changed = agents.to_vec();
         change(&mut changed);
         *agents = sorted(changed);
-        *self.documents.write() = self.about.documents(&agents);
+        *self.documents.write() = self.well_known.documents(&agents);
     }
 
     /// Counts and tells of a caller that is not let in. Who tries too often is told to wait, if there is a pace to keep.
@@ -314,7 +326,7 @@ impl Inner {
         self.meter.denied(denial.error.kind());
         let error = denial.error.kind().reason();
         tracing::info!(agent = agent.key, peer = peer.map(tracing::field::display), error, why = denial.why, "denied");
-        if let Err(error) = self.gate.pace(|| format!("denied/{}", peer.map(|peer| peer.to_string()).unwrap_or_default())) {
+        if let Err(error) = self.limiter.pace(|| format!("denied/{}", peer.map(|peer| peer.to_string()).unwrap_or_default())) {
             denial = error.into();
         }
         denial
@@ -330,14 +342,14 @@ impl Inner {
         let plain = "text/plain; charset=utf-8";
         let response = match path {
             "/healthz" => text("ok\n".to_owned(), plain),
-            "/readyz" if self.closing.is_cancelled() => {
+            "/readyz" if self.shutdown.is_cancelled() => {
                 let mut response = text("stopping\n".to_owned(), plain);
                 *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
                 response
             }
             "/readyz" => text("ready\n".to_owned(), plain),
-            "/metrics" => text(self.meter.text(self.gate.requests(), self.gate.streams()), "text/plain; version=0.0.4"),
-            signing::KEYS | about::CATALOG => {
+            "/metrics" => text(self.meter.text(self.limiter.requests(), self.limiter.streams()), "text/plain; version=0.0.4"),
+            signing::KEYS | well_known::CATALOG => {
                 let documents = self.documents.read().clone();
                 let (document, content_type) = match path {
                     signing::KEYS => (documents.keys?, "application/jwk-set+json"),

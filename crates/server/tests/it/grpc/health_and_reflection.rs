@@ -30,14 +30,14 @@ async fn services_are_healthy_until_the_server_stops() {
     let mut unknown = client.open::<_, HealthCheckResponse>("Watch", check("other"), &[]).await.unwrap().into_inner();
     assert_eq!(next(&mut known).await.unwrap().unwrap().status(), ServingStatus::Serving);
     assert_eq!(next(&mut unknown).await.unwrap().unwrap().status(), ServingStatus::ServiceUnknown);
-    let doors = running.doors().clone();
+    let router = running.router().clone();
     let stopping = tokio::spawn(running.shutdown());
     assert_eq!(next(&mut known).await.unwrap().unwrap().status(), ServingStatus::NotServing);
     assert!(next(&mut known).await.unwrap().is_none());
     assert!(next(&mut unknown).await.unwrap().is_none());
     let request = http::Request::post("/grpc.health.v1.Health/Check").header("content-type", "application/grpc");
     let request = request.body(http_body_util::Full::new(frame(&check(GRPC_V0_3)))).unwrap();
-    let answer = http_body_util::BodyExt::collect(doors.handle(request, None).await.into_body()).await.unwrap().to_bytes();
+    let answer = http_body_util::BodyExt::collect(router.handle(request, None).await.into_body()).await.unwrap().to_bytes();
     let health: HealthCheckResponse = prost::Message::decode(answer.slice(5..)).unwrap();
     assert_eq!(health.status(), ServingStatus::NotServing);
     tokio::time::timeout(Duration::from_secs(20), stopping).await.unwrap().unwrap();
@@ -47,10 +47,10 @@ async fn services_are_healthy_until_the_server_stops() {
 #[tokio::test]
 async fn reflection_ends_when_the_server_stops() {
     let running = start(server()).await;
-    let doors = running.doors().clone();
+    let router = running.router().clone();
     let request =
         http::Request::post("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo").header("content-type", "application/grpc");
-    let response = doors.handle(request.body(Endless).unwrap(), None).await;
+    let response = router.handle(request.body(Endless).unwrap(), None).await;
     let stopping = tokio::spawn(running.shutdown());
     let reading = http_body_util::BodyExt::collect(response.into_body());
     let body = tokio::time::timeout(Duration::from_secs(20), reading).await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! What a server says about all of its agents together: the keys of their signatures, and the catalog of their cards.
+//! Well-known documents of a server: the key set of its signatures, and the catalog of its agents.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use chancery_core::Bytes;
 use serde_json::{Value, json};
 
 use crate::{
-    doors::Hosted,
+    router::Hosted,
     signing::{self, Seal},
 };
 
@@ -17,7 +17,7 @@ const CARD: &str = "application/a2a-agent-card+json";
 
 /// What is known of the server itself.
 #[derive(Default)]
-pub(crate) struct About {
+pub(crate) struct WellKnown {
     /// The public keys of webhook signatures.
     pub(crate) keys: Option<Value>,
     /// The base of every URL.
@@ -33,7 +33,7 @@ pub(crate) struct Documents {
     pub(crate) catalog: Option<Bytes>,
 }
 
-impl About {
+impl WellKnown {
     pub(crate) fn documents(&self, agents: &[Arc<Hosted>]) -> Documents {
         let text = |value: Value| Bytes::from(value.to_string());
         let catalog = self.catalog.as_ref().map(|prefix| text(self.catalog(prefix, agents)));

@@ -1,4 +1,4 @@
-//! Makes agents ready for the doors, with cards that are true.
+//! Hosting: starts agents on engines and mounts them, with cards that are true.
 
 use std::{
     sync::Arc,
@@ -16,16 +16,16 @@ use http::HeaderValue;
 
 use crate::{
     auth::Auth,
-    doors::Hosted,
     grant::Grants,
     guard,
-    place::{Place, What, tidy},
+    mount::{Mount, What, tidy},
+    router::Hosted,
     signing::Seal,
     webhook::Webhooks,
 };
 
 /// What agents are started with.
-pub(crate) struct Works {
+pub(crate) struct Host {
     pub(crate) base: String,
     /// Whether gRPC needs a name to find an agent.
     pub(crate) several: bool,
@@ -46,16 +46,16 @@ pub(crate) struct Works {
     pub(crate) peers: Option<Arc<dyn Peers>>,
 }
 
-impl Works {
-    /// Makes an agent ready for the doors. One that runs already goes on, as the place says now.
-    pub(crate) fn host(&self, place: Place, running: Option<Engine>) -> Result<(Hosted, Option<Engine>)> {
-        let path = tidy(&place.path);
+impl Host {
+    /// Makes an agent ready to be served. One that runs already goes on, as the mount says now.
+    pub(crate) fn host(&self, mount: Mount, running: Option<Engine>) -> Result<(Hosted, Option<Engine>)> {
+        let path = tidy(&mount.path);
         let made = || if path.is_empty() { "agent".to_owned() } else { path[1..].to_owned() };
-        let key = place.key.unwrap_or_else(made);
-        let versions = place.versions.unwrap_or_else(|| self.versions.clone());
-        let bindings = place.bindings.unwrap_or_else(|| self.bindings.clone());
-        let gate = Where { base: &self.base, path: &path, key: &key, tenant: &place.tenant, several: self.several };
-        let auth = match place.auth {
+        let key = mount.key.unwrap_or_else(made);
+        let versions = mount.versions.unwrap_or_else(|| self.versions.clone());
+        let bindings = mount.bindings.unwrap_or_else(|| self.bindings.clone());
+        let limiter = Where { base: &self.base, path: &path, key: &key, tenant: &mount.tenant, several: self.several };
+        let auth = match mount.auth {
             None => self.auth.clone(),
             Some(None) => None,
             Some(Some(auth)) => {
@@ -64,7 +64,7 @@ impl Works {
             }
         };
         let describe = |card: &mut Card| {
-            describe(card, &gate, &versions, &bindings);
+            describe(card, &limiter, &versions, &bindings);
             match &auth {
                 Some(auth) => auth.describe(card),
                 None if !card.security_requirements.is_empty() => {
@@ -73,7 +73,7 @@ impl Works {
                 None => {}
             }
         };
-        let (card, operations, engine): (Card, Arc<dyn Operations>, _) = match place.what {
+        let (card, operations, engine): (Card, Arc<dyn Operations>, _) = match mount.what {
             What::Agent(builder, wrap) => {
                 let here = format!("{}{path}", self.base);
                 let builder = builder.with_cards(describe).name(key.clone()).base_url(here.clone()).tokens(Grants);
@@ -96,8 +96,8 @@ impl Works {
                 (*card, operations, None)
             }
         };
-        let own_seal = place.signing.is_some();
-        let seal = match place.signing {
+        let own_seal = mount.signing.is_some();
+        let seal = match mount.signing {
             None => self.seal.read().clone(),
             Some(own) => own.map(|signing| Arc::new(Seal::new(signing, &self.base))),
         };
@@ -108,7 +108,7 @@ impl Works {
             }
         }
         let mut agent = Hosted::new(&key, &path, &card, operations, seal, now()?)?;
-        (agent.own_seal, agent.tenant, agent.listed) = (own_seal, place.tenant, place.listed.unwrap_or(key));
+        (agent.own_seal, agent.tenant, agent.listed) = (own_seal, mount.tenant, mount.listed.unwrap_or(key));
         (agent.versions, agent.bindings, agent.auth) = (versions, bindings, auth);
         agent.scope_tokens.clone_from(&self.scope_tokens);
         agent.engine.clone_from(&engine);
@@ -141,10 +141,10 @@ struct Where<'a> {
 }
 
 /// Makes a card true: where the agent is, in which versions, and what it can do.
-fn describe(card: &mut Card, place: &Where<'_>, versions: &[Version], bindings: &[Binding]) {
+fn describe(card: &mut Card, mount: &Where<'_>, versions: &[Version], bindings: &[Binding]) {
     card.capabilities.streaming.get_or_insert(true);
     card.capabilities.push_notifications.get_or_insert(true);
-    let Where { base, path, .. } = place;
+    let Where { base, path, .. } = mount;
     let host = base.split_once("://").map_or(*base, |(_, rest)| rest);
     let host = host.split('/').next().unwrap_or(host);
     card.supported_interfaces.clear();
@@ -153,7 +153,7 @@ fn describe(card: &mut Card, place: &Where<'_>, versions: &[Version], bindings: 
             let url = match (version, binding) {
                 // The clients of both versions hand this to their gRPC library, which knows no `http://`.
                 (Version::V1_0, Binding::Grpc) => host.to_owned(),
-                (Version::V0_3, Binding::Grpc) if !place.several => host.to_owned(),
+                (Version::V0_3, Binding::Grpc) if !mount.several => host.to_owned(),
                 (Version::V1_0 | Version::V0_3, Binding::JsonRpc | Binding::HttpJson) => format!("{base}{path}"),
                 (Version::V0_2 | Version::V0_1, Binding::JsonRpc) if !versions.contains(&Version::V0_3) => format!("{base}{path}"),
                 // Older readers find what they need beside the list; v0.3 over gRPC cannot name an agent.
@@ -162,8 +162,8 @@ fn describe(card: &mut Card, place: &Where<'_>, versions: &[Version], bindings: 
             let mut interface = Interface::new(url, binding.as_str(), version.as_str());
             interface.tenant = match binding {
                 // A name is all by which gRPC can tell agents apart.
-                Binding::Grpc if place.several => if path.is_empty() { "" } else { place.key }.to_owned(),
-                _ if *version == Version::V1_0 => place.tenant.to_owned(),
+                Binding::Grpc if mount.several => if path.is_empty() { "" } else { mount.key }.to_owned(),
+                _ if *version == Version::V1_0 => mount.tenant.to_owned(),
                 _ => String::new(),
             };
             card.supported_interfaces.push(interface);
@@ -171,7 +171,7 @@ fn describe(card: &mut Card, place: &Where<'_>, versions: &[Version], bindings: 
     }
     let known = card.capabilities.extensions.iter().any(|known| known.uri == extension::SEQUENCE);
     if bindings.contains(&Binding::Grpc) && !known {
-        let words = "Shows the place of every event in its task's log, to resume a stream after it";
+        let words = "Shows the mount of every event in its task's log, to resume a stream after it";
         card.capabilities.extensions.push(Extension::new(extension::SEQUENCE).described(words));
     }
 }

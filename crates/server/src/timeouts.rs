@@ -1,4 +1,4 @@
-//! How long a connection waits for its peer: for the head of a request, and for an answer to be read.
+//! Timeouts of a connection: for the header of a request, and for an answer to be read.
 
 use std::{
     io,
@@ -16,39 +16,39 @@ use tokio::{
     time::{self, Sleep},
 };
 
-/// A connection whose peer must read in time.
-pub(crate) struct Stalling {
+/// Write timeout: a connection whose peer must read in time.
+pub(crate) struct WriteTimeout {
     stream: TcpStream,
     limit: Duration,
     /// Runs while the peer takes nothing.
-    patience: Option<Pin<Box<Sleep>>>,
+    sleep: Option<Pin<Box<Sleep>>>,
 }
 
-impl Stalling {
+impl WriteTimeout {
     pub(crate) fn new(stream: TcpStream, limit: Duration) -> Self {
-        Self { stream, limit, patience: None }
+        Self { stream, limit, sleep: None }
     }
 
     fn watch<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.patience = None;
+            self.sleep = None;
             return written;
         }
-        let patience = self.patience.get_or_insert_with(|| Box::pin(tokio::time::sleep(self.limit)));
-        match patience.as_mut().poll(cx) {
+        let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep(self.limit)));
+        match sleep.as_mut().poll(cx) {
             Poll::Ready(()) => Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not read"))),
             Poll::Pending => Poll::Pending,
         }
     }
 }
 
-impl AsyncRead for Stalling {
+impl AsyncRead for WriteTimeout {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(cx, buffer)
     }
 }
 
-impl AsyncWrite for Stalling {
+impl AsyncWrite for WriteTimeout {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.watch(cx, written)
@@ -72,20 +72,20 @@ impl AsyncWrite for Stalling {
     }
 }
 
-/// Runs while a connection waits for the head of a request.
+/// Header timeout: runs while a connection waits for the header of a request.
 ///
 /// Every request is waited for, and nearly every one comes in time. So the alarm of one wait is left to ring during a later one,
 /// which then sets it anew: a busy connection sets it once in as long as a wait may last, not with every request.
 #[derive(Clone, Default)]
-pub(crate) struct HeadTimer(Arc<Mutex<Option<Pin<Box<Sleep>>>>>);
+pub(crate) struct HeaderTimer(Arc<Mutex<Option<Pin<Box<Sleep>>>>>);
 
 /// One wait.
 struct Wait {
-    timer: HeadTimer,
+    timer: HeaderTimer,
     deadline: time::Instant,
 }
 
-impl Timer for HeadTimer {
+impl Timer for HeaderTimer {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn hyper::rt::Sleep>> {
         self.sleep_until(self.now() + duration)
     }
@@ -125,13 +125,13 @@ mod tests {
     const WAIT: Duration = Duration::from_secs(10);
 
     /// A request that comes after so many seconds.
-    async fn in_time(timer: &HeadTimer, seconds: u64) {
+    async fn in_time(timer: &HeaderTimer, seconds: u64) {
         assert!(time::timeout(Duration::from_secs(seconds), timer.sleep(WAIT)).await.is_err());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_wait_ends_at_its_own_time_whatever_came_before_it() {
-        let (timer, begun) = (HeadTimer::default(), time::Instant::now());
+        let (timer, begun) = (HeaderTimer::default(), time::Instant::now());
         for seconds in [1, 9, 5] {
             in_time(&timer, seconds).await;
         }
@@ -141,7 +141,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn waits_that_end_in_time_leave_one_alarm() {
-        let timer = HeadTimer::default();
+        let timer = HeaderTimer::default();
         for _ in 0..3 {
             in_time(&timer, 1).await;
         }

@@ -1,4 +1,4 @@
-//! One request to one agent: what all bindings do with it.
+//! Request context: one request to one agent, and what all bindings do with it.
 
 use std::{
     borrow::Cow,
@@ -9,9 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use chancery_core::{
-    Answer, Binding, BoxError, Bytes, Caller, Error, ErrorKind, EventStream, Operation, Reply, Request, Result, Version, aside,
-};
+use chancery_core::{Answer, Binding, BoxError, Bytes, Caller, Error, ErrorKind, EventStream, Operation, Reply, Request, Result, Version};
 use chancery_wire::headers;
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
@@ -24,10 +22,10 @@ use tracing::{Instrument as _, Span, level_filters::LevelFilter};
 use crate::{
     auth::{self, Auth, Denial},
     call,
-    closing::Closing,
-    doors::{Hosted, Inner},
-    grant::{self, Guest},
-    limit::{Limits, StreamPass},
+    grant::{self, GrantHolder},
+    limit::{Limits, StreamPermit},
+    router::{Hosted, Inner},
+    shutdown::StreamEnd,
 };
 
 const VERSION: HeaderName = HeaderName::from_static(headers::VERSION);
@@ -35,24 +33,24 @@ const VERSION: HeaderName = HeaderName::from_static(headers::VERSION);
 const COME_BACK: HeaderValue = HeaderValue::from_static("1");
 
 /// One request to one agent.
-pub(crate) struct Visit<'a> {
-    pub(crate) doors: &'a Inner,
+pub(crate) struct Exchange<'a> {
+    pub(crate) router: &'a Inner,
     pub(crate) agent: &'a Hosted,
     pub(crate) head: &'a Parts,
     pub(crate) peer: Option<IpAddr>,
     /// Who calls.
     pub(crate) who: Caller,
-    /// Why the caller would not be here but for the grant that it shows.
-    pub(crate) guest: Option<Arc<Guest>>,
+    /// EndReason the caller would not be here but for the grant that it shows.
+    pub(crate) grant_holder: Option<Arc<GrantHolder>>,
     /// When the caller stops waiting.
     pub(crate) deadline: Option<tokio::time::Instant>,
     /// When a stream is to end, because what the caller proved ends then.
     pub(crate) until: Option<tokio::time::Instant>,
 }
 
-/// A request that was refused before anybody looked at what it asks.
+/// A body that could not be read: too large, too slow, or cut off.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct BodyError {
     pub(crate) status: StatusCode,
     pub(crate) error: Error,
 }
@@ -81,21 +79,21 @@ pub(crate) struct Done {
     /// What would let a caller in that was not.
     pub(crate) challenges: Option<Box<HeaderMap>>,
     /// For an answer that is a stream.
-    pub(crate) pass: Option<StreamPass>,
+    pub(crate) permit: Option<StreamPermit>,
 }
 
-impl<'a> Visit<'a> {
+impl<'a> Exchange<'a> {
     /// Lets a caller in, by the head of its request alone. Until then it takes no place from anybody.
-    pub(crate) async fn begin(doors: &'a Inner, agent: &'a Hosted, head: &'a Parts, peer: Option<IpAddr>) -> Result<Self, Denial> {
-        let denied = |denial| doors.denied(agent, peer, denial);
+    pub(crate) async fn begin(router: &'a Inner, agent: &'a Hosted, head: &'a Parts, peer: Option<IpAddr>) -> Result<Self, Denial> {
+        let denied = |denial| router.denied(agent, peer, denial);
         let admitted = match &agent.auth {
             None => Ok((Caller::anonymous(), None)),
             Some(auth) => Box::pin(auth.admit(&agent.key, agent.url(), head)).await,
         };
-        let (mut who, until, guest) = match admitted {
+        let (mut who, until, grant_holder) = match admitted {
             Ok((who, until)) => (who, until, None),
-            Err(denial) => match aside(|| grant::opening(agent, &head.headers)).await {
-                Some(opening) => (Caller::anonymous(), None, Some(Arc::new(Guest { opening, denial }))),
+            Err(denial) => match Box::pin(grant::opening(agent, &head.headers)).await {
+                Some(opening) => (Caller::anonymous(), None, Some(Arc::new(GrantHolder { opening, denial }))),
                 None => return Err(denied(denial)),
             },
         };
@@ -104,19 +102,19 @@ impl<'a> Visit<'a> {
         {
             who.call_mut().carried = Some(Box::new(carried));
         }
-        Ok(Self { doors, agent, head, peer, who, guest, deadline: None, until })
+        Ok(Self { router, agent, head, peer, who, grant_holder, deadline: None, until })
     }
 
-    /// The same visit, of a caller who may have named the task itself: only the task knows in which version it was made.
+    /// The same request, of a caller who may have named the task itself: only the task knows in which version it was made.
     pub(crate) fn naming_tasks(&self) -> Self {
-        let Self { doors, agent, head, peer, who, guest, deadline, until } = self;
-        let (who, guest) = (who.clone().naming_tasks(), guest.clone());
-        Self { doors, agent, head, peer: *peer, who, guest, deadline: *deadline, until: *until }
+        let Self { router, agent, head, peer, who, grant_holder, deadline, until } = self;
+        let (who, grant_holder) = (who.clone().naming_tasks(), grant_holder.clone());
+        Self { router, agent, head, peer: *peer, who, grant_holder, deadline: *deadline, until: *until }
     }
 
     /// When a stream that answers is to end although its task goes on.
-    pub(crate) fn closing(&self) -> Closing {
-        Closing::new(&self.doors.closing, self.until)
+    pub(crate) fn stream_end(&self) -> StreamEnd {
+        StreamEnd::new(&self.router.shutdown, self.until)
     }
 
     /// The version that the request names, in its header or else in its query.
@@ -125,12 +123,12 @@ impl<'a> Visit<'a> {
     }
 
     /// Reads the body, within its limits.
-    pub(crate) async fn read<B>(&self, body: B) -> Result<Bytes, Refusal>
+    pub(crate) async fn read<B>(&self, body: B) -> Result<Bytes, BodyError>
     where
         B: http_body::Body<Data = Bytes>,
         B::Error: Into<BoxError>,
     {
-        let limits = &self.doors.limits;
+        let limits = &self.router.limits;
         read(limits, limits.body, body).await
     }
 
@@ -174,11 +172,11 @@ impl<'a> Visit<'a> {
     pub(crate) async fn run(&self, version: Version, binding: Binding, request: Box<Request>, front: Option<Vec<u8>>) -> Done {
         let (began, operation) = (Instant::now(), request.operation());
         let entered = self.enter(version, operation, request, front);
-        let done = entered.instrument(told(|| self.span(version, binding, operation)).unwrap_or_else(Span::none)).await;
+        let done = entered.instrument(if_logging(|| self.span(version, binding, operation)).unwrap_or_else(Span::none)).await;
         let error = done.answer.as_ref().err();
         let took = began.elapsed();
-        self.doors.meter.answered(version, binding, operation, error.map(Error::kind), took);
-        told(|| self.report(version, binding, operation, &done.answer, took));
+        self.router.meter.answered(version, binding, operation, error.map(Error::kind), took);
+        if_logging(|| self.report(version, binding, operation, &done.answer, took));
         done
     }
 
@@ -197,22 +195,22 @@ impl<'a> Visit<'a> {
         let refused = |denial: Denial| {
             let mut challenges = Box::<HeaderMap>::default();
             denial.headers(&mut challenges);
-            Done { answer: Err(denial.error), caller: Caller::anonymous(), challenges: Some(challenges), pass: None }
+            Done { answer: Err(denial.error), caller: Caller::anonymous(), challenges: Some(challenges), permit: None }
         };
         if let Err(denial) = self.allow(operation, &request).await {
-            return refused(self.doors.denied(self.agent, self.peer, denial));
+            return refused(self.router.denied(self.agent, self.peer, denial));
         }
         let mut caller = match call::caller(&self.who, &self.head.headers, version, &self.agent.extensions) {
             Ok(caller) => caller,
             Err(error) => return refused(error.into()),
         };
-        let gate = &self.doors.gate;
-        let admitted = gate.enter(|| self.who(&caller)).and_then(|request| {
-            let stream = operation.is_streaming().then(|| gate.open(self.who(&caller))).transpose()?;
+        let limiter = &self.router.limiter;
+        let admitted = limiter.enter(|| self.who(&caller)).and_then(|request| {
+            let stream = operation.is_streaming().then(|| limiter.open(self.who(&caller))).transpose()?;
             Ok((request, stream))
         });
-        let (answer, pass) = match admitted {
-            Ok((_request, pass)) => {
+        let (answer, permit) = match admitted {
+            Ok((_request, permit)) => {
                 if let Some(deadline) = self.deadline {
                     caller.call_mut().deadline = Some(deadline.into_std());
                 }
@@ -235,21 +233,21 @@ impl<'a> Visit<'a> {
                     }
                     Ok(Reached::from(answer))
                 });
-                (in_time(self.deadline, answer).await, pass)
+                (in_time(self.deadline, answer).await, permit)
             }
             Err(error) => (Err(error), None),
         };
-        Done { answer, caller, challenges: None, pass }
+        Done { answer, caller, challenges: None, permit }
     }
 
     /// Whether the caller may ask this: by what it has proved, or by a grant for the task that it is about.
     async fn allow(&self, operation: Operation, request: &Request) -> Result<(), Denial> {
-        if let Some(guest) = &self.guest {
-            return if guest.opening.covers(request) { Ok(()) } else { Err(guest.denial.again()) };
+        if let Some(grant_holder) = &self.grant_holder {
+            return if grant_holder.opening.covers(request) { Ok(()) } else { Err(grant_holder.denial.again()) };
         }
         let Some(auth) = &self.agent.auth else { return Ok(()) };
         let Err(denial) = self.allowed(auth, operation, request) else { return Ok(()) };
-        let opening = aside(|| grant::opening(self.agent, &self.head.headers)).await;
+        let opening = Box::pin(grant::opening(self.agent, &self.head.headers)).await;
         if opening.is_some_and(|opening| opening.covers(request)) { Ok(()) } else { Err(denial) }
     }
 
@@ -301,14 +299,14 @@ impl<'a> Visit<'a> {
     }
 }
 
-/// What is told of every request, if anybody listens. Where nobody does, the way of a request does not lead past it.
+/// What is logged of every request, if anybody listens; cold code otherwise.
 #[inline]
-fn told<T>(tell: impl FnOnce() -> T) -> Option<T> {
+fn if_logging<T>(tell: impl FnOnce() -> T) -> Option<T> {
     #[cold]
-    fn aside<T>(tell: impl FnOnce() -> T) -> T {
+    fn cold<T>(tell: impl FnOnce() -> T) -> T {
         tell()
     }
-    (LevelFilter::current() > LevelFilter::OFF).then(|| aside(tell))
+    (LevelFilter::current() > LevelFilter::OFF).then(|| cold(tell))
 }
 
 /// The version that a request names, in its header or else in its query.
@@ -329,7 +327,7 @@ pub(crate) fn error_headers(kind: ErrorKind, answer: &mut HeaderMap) {
 }
 
 /// Reads a body of at most `limit` bytes.
-pub(crate) async fn read<B>(limits: &Limits, limit: usize, body: B) -> Result<Bytes, Refusal>
+pub(crate) async fn read<B>(limits: &Limits, limit: usize, body: B) -> Result<Bytes, BodyError>
 where
     B: http_body::Body<Data = Bytes>,
     B::Error: Into<BoxError>,
@@ -337,16 +335,16 @@ where
     if body.size_hint().lower() > limit as u64 {
         return Err(too_large(limit));
     }
-    match patiently(limits.body_time, std::pin::pin!(collect(body, limit))).await {
+    match within(limits.body_time, std::pin::pin!(collect(body, limit))).await {
         Ok(Ok(Some(body))) => Ok(body),
         Ok(Ok(None)) => Err(too_large(limit)),
-        Ok(Err(error)) => Err(Refusal {
+        Ok(Err(error)) => Err(BodyError {
             status: StatusCode::BAD_REQUEST,
             error: Error::new(ErrorKind::InvalidRequest, "The body could not be read").caused_by(error),
         }),
         Err(_) => {
             let error = Error::new(ErrorKind::InvalidRequest, "The body took too long to come");
-            Err(Refusal { status: StatusCode::REQUEST_TIMEOUT, error })
+            Err(BodyError { status: StatusCode::REQUEST_TIMEOUT, error })
         }
     }
 }
@@ -373,10 +371,10 @@ where
 }
 
 /// Waits so long and no longer. Most of what is waited for here is there already, and then no clock is read.
-async fn patiently<F: Future>(patience: Duration, mut awaited: Pin<&mut F>) -> Result<F::Output, tokio::time::error::Elapsed> {
+async fn within<F: Future>(limit: Duration, mut awaited: Pin<&mut F>) -> Result<F::Output, tokio::time::error::Elapsed> {
     match std::future::poll_fn(|cx| Poll::Ready(awaited.as_mut().poll(cx))).await {
         Poll::Ready(output) => Ok(output),
-        Poll::Pending => tokio::time::timeout(patience, awaited).await,
+        Poll::Pending => tokio::time::timeout(limit, awaited).await,
     }
 }
 
@@ -417,7 +415,7 @@ pub(crate) async fn in_time<T>(deadline: Option<tokio::time::Instant>, answer: i
 }
 
 #[cold]
-fn too_large(limit: usize) -> Refusal {
+fn too_large(limit: usize) -> BodyError {
     let error = Error::new(ErrorKind::InvalidRequest, format!("The body is larger than {limit} bytes"));
-    Refusal { status: StatusCode::PAYLOAD_TOO_LARGE, error }
+    BodyError { status: StatusCode::PAYLOAD_TOO_LARGE, error }
 }

@@ -1,4 +1,4 @@
-//! An agent and where it is to be.
+//! A mount: an agent, the path it is served at, and what is different there from the rest of the server.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use chancery_engine::{Builder, Engine};
 use crate::{auth::Auth, signing::Signing};
 
 /// An agent and where it is to be, with what is different there from the rest of the server.
-#[must_use = "a place is nothing until a server has it"]
-pub struct Place {
+#[must_use = "a mount is nothing until a server has it"]
+pub struct Mount {
     pub(crate) path: String,
     pub(crate) what: What,
     pub(crate) key: Option<String>,
@@ -23,16 +23,16 @@ pub struct Place {
     pub(crate) listed: Option<String>,
 }
 
-/// What is at a place.
+/// What is mounted.
 pub(crate) enum What {
     Agent(Box<Builder>, Wrap),
     Operations(Box<Card>, Arc<dyn Operations>),
 }
 
-/// What stands between the doors and an engine.
+/// What stands between the bindings and an engine.
 pub(crate) type Wrap = Box<dyn FnOnce(Engine) -> Arc<dyn Operations> + Send>;
 
-impl Place {
+impl Mount {
     /// An agent at a path such as `/writer`.
     pub fn agent(path: impl Into<String>, agent: Builder) -> Self {
         Self::new(path, What::Agent(Box::new(agent), Box::new(|engine| Arc::new(engine))))
@@ -57,7 +57,7 @@ impl Place {
         }
     }
 
-    /// Puts something between the doors and the agent's engine.
+    /// Puts something between the bindings and the agent's engine.
     pub fn through(mut self, wrap: impl FnOnce(Engine) -> Arc<dyn Operations> + Send + 'static) -> Self {
         if let What::Agent(_, known) = &mut self.what {
             *known = Box::new(wrap);
