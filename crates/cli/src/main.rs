@@ -4,7 +4,6 @@ mod agents;
 mod args;
 mod card;
 mod commands;
-mod config;
 mod connect;
 mod context;
 mod fold;

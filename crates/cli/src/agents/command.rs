@@ -20,7 +20,7 @@ use super::{
     files::Folders,
     process::{Children, Process, ending},
 };
-use crate::config;
+use chancery_config as config;
 
 /// The longest piece of a line that is waited for.
 const LINE: usize = 4 << 10;
@@ -32,7 +32,7 @@ const TAIL: usize = 2 << 10;
 /// A program that gets the text of a message on stdin; what it writes to stdout is the result.
 pub(crate) struct Text {
     name: String,
-    command: config::Command,
+    command: config::backend::command::Command,
     timeout: Duration,
     chunk: Option<String>,
     expose_stderr: bool,
@@ -43,7 +43,7 @@ pub(crate) struct Text {
 impl Text {
     pub(crate) fn new(
         agent: &config::Agent,
-        command: config::Command,
+        command: config::backend::command::Command,
         chunk: Option<String>,
         expose_stderr: bool,
         children: Children,
@@ -142,7 +142,7 @@ async fn end(
 }
 
 /// The program with its arguments, and with nothing of our environment but what is named.
-pub(crate) fn prepared(command: &config::Command, agent: &str) -> Command {
+pub(crate) fn prepared(command: &config::backend::command::Command, agent: &str) -> Command {
     let mut prepared = Command::new(&command.program);
     prepared.args(&command.arguments).current_dir(&command.cwd).env_clear();
     for name in &command.env {

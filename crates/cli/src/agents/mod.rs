@@ -7,6 +7,7 @@ mod files;
 mod jsonl;
 mod peers;
 mod process;
+pub(crate) mod settings;
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use tokio::sync::Semaphore;
 use self::peers::Ways;
 
 pub(crate) use self::{peers::Here, process::Children};
-use crate::config::{self, Config, Mode};
+use chancery_config::{self as config, Config, backend::command::Mode};
 
 /// An agent that is ready to be served.
 #[derive(Clone)]
@@ -63,14 +64,12 @@ enum Backend {
     Demo,
 }
 
-impl Config {
-    /// The agents of the file. Their processes belong to `children`, which is stopped after the server; `here` is told where that is.
-    #[must_use]
-    pub(crate) fn agents(&self, children: &Children, here: &Here) -> Vec<Made> {
-        let ways = Ways::of(self, here);
-        let made = |agent| Made::new(agent, &self.server.versions, children, ways.clone()).within(&self.reach);
-        self.agents.iter().map(made).collect()
-    }
+/// The agents of a file. Their processes belong to `children`, which is stopped after the server; `here` is told where that is.
+#[must_use]
+pub(crate) fn build(config: &Config, children: &Children, here: &Here) -> Vec<Made> {
+    let ways = Ways::of(config, here);
+    let made = |agent| Made::new(agent, &config.server.versions, children, ways.clone()).within(&config.lattice);
+    config.agents.iter().map(made).collect()
 }
 
 impl Made {
@@ -99,7 +98,10 @@ impl Made {
             tenant: String::new(),
             bindings: agent.bindings.clone(),
             versions: agent.versions.clone().unwrap_or_else(|| versions.to_vec()),
-            on_restart: agent.on_restart,
+            on_restart: match agent.on_restart {
+                config::OnRestart::Fail => OnRestart::Fail,
+                config::OnRestart::Rerun => OnRestart::Rerun,
+            },
             lattice: None,
             ways,
             agent: Any { backend, places: agent.concurrency.map(|places| Arc::new(Semaphore::new(places))) },
@@ -107,8 +109,8 @@ impl Made {
     }
 
     /// The same agent, which reaches only so far.
-    fn within(mut self, reach: &config::Reach) -> Self {
-        self.lattice = reach.lattice(&self.name);
+    fn within(mut self, said: &config::Lattice) -> Self {
+        self.lattice = settings::lattice(said, &self.name);
         self
     }
 

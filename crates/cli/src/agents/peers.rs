@@ -5,11 +5,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chancery_client::{Client, Keyring, Secrets};
 use chancery_core::{Error, ErrorKind, Peer, Peers, Result, Secret, handoff::same_agent};
-use chancery_engine::pass::Passing;
+use chancery_engine::pass::{OnAmbiguous, OnMessageReply, Passing};
 use chancery_lattice::{Audience, Origin, Patterns};
 use tokio::sync::watch;
 
-use crate::config::{self, Config};
+use chancery_config::{self as config, Config};
+
+use super::settings;
 
 /// Where the server is. Agents may be at work before it is known.
 #[derive(Debug, Clone, Default)]
@@ -105,7 +107,7 @@ impl Ways {
         let directory = Arc::new(Directory::new(config, handoff, here));
         // HO-50: what is exchanged for the caller's token, else what is the agent's own. A file whose exchange makes no sense was refused when
         // it was read.
-        let exchange = config.auth.as_ref().and_then(|auth| auth.exchange().ok().flatten());
+        let exchange = config.auth.as_ref().and_then(|auth| settings::exchange(auth).ok().flatten());
         let client = match exchange {
             Some(exchange) => Client::builder().credentials(exchange.otherwise(keyring(handoff))),
             None => Client::builder().credentials(keyring(handoff)),
@@ -113,7 +115,14 @@ impl Ways {
         let peers = client.peers();
         let mut passing = Passing::new(Arc::new(Allowed { directory: directory.clone(), peers }));
         passing = passing.relay(handoff.relay).grant_life(handoff.grants);
-        passing = passing.on_ambiguous(handoff.on_ambiguous).on_message_reply(handoff.on_message_reply);
+        passing = passing.on_ambiguous(match handoff.on_ambiguous {
+            config::OnAmbiguous::Fail => OnAmbiguous::Fail,
+            config::OnAmbiguous::Retry => OnAmbiguous::Retry,
+        });
+        passing = passing.on_message_reply(match handoff.on_message_reply {
+            config::OnMessageReply::Complete => OnMessageReply::Complete,
+            config::OnMessageReply::Fail => OnMessageReply::Fail,
+        });
         passing.max_hops = handoff.max_hops.unwrap_or(passing.max_hops);
         passing.max_visits = handoff.max_visits.unwrap_or(passing.max_visits);
         passing = handoff.trusted_delegators.iter().fold(passing, |passing, name| passing.trusted_delegator(name));

@@ -72,7 +72,7 @@ fn made(folder: &Folder, text: &str, children: &Children) -> Made {
     let file = folder.write("a2a.toml", text);
     let variables: BTreeMap<_, _> = std::env::vars().collect();
     let config = Config::parse(&file, text, &variables).unwrap_or_else(|problem| panic!("{problem}"));
-    config.agents(children, &Here::default()).remove(0)
+    build(&config, children, &Here::default()).remove(0)
 }
 
 pub(super) async fn within<F: Future>(work: F) -> F::Output {
@@ -576,7 +576,7 @@ async fn the_agents_of_the_example_answer() {
     let file: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/agents/a2a.toml");
     let config = Config::load(&file).unwrap_or_else(|problem| panic!("{problem}"));
     let children = Children::default();
-    let made = config.agents(&children, &Here::default());
+    let made = build(&config, &children, &Here::default());
     let rig =
         |at: usize| Rig { engine: made[at].builder(made[at].card.clone()).start(), children: children.clone(), folder: Folder::new() };
     assert_eq!(text_of(&rig(0).send("to be or not to be").await).trim(), "6");

@@ -7,7 +7,9 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-use crate::{config::nearest, trouble::Trouble};
+use chancery_config::nearest;
+
+use crate::trouble::Trouble;
 
 /// The trouble behind an error of the parser.
 pub(super) fn trouble(error: &clap::Error, words: &[OsString]) -> Trouble {

@@ -46,5 +46,5 @@ pub(crate) struct Send {
 }
 
 fn size(text: &str) -> Result<u64, String> {
-    crate::config::size(text).ok_or_else(|| "a size is written 64k or 16MiB".to_owned())
+    chancery_config::size(text).ok_or_else(|| "a size is written 64k or 16MiB".to_owned())
 }

@@ -81,7 +81,7 @@ pub(super) async fn find(context: &Context, catalog: &str, name: &str) -> Result
         places.extend(nested.filter_map(|entry| Some((Reference::Card(address(entry.url.as_deref()?, base.as_ref())?), depth + 1))));
     }
     let trouble = Trouble::card_not_found(format!("{catalog} has no entry {name}"));
-    let nearest = crate::config::nearest(name, known.iter().map(String::as_str));
+    let nearest = chancery_config::nearest(name, known.iter().map(String::as_str));
     Err(match nearest {
         Some(near) => trouble.hint(format!("did you mean {catalog}@{near}?")),
         None => trouble.hint("a2a help references"),

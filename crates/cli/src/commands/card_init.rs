@@ -1,5 +1,6 @@
 //! `a2a card init`: a valid card to begin with.
 
+use chancery_config::BINDINGS;
 use chancery_core::{
     Binding, Card, Interface, Skill, Version,
     security::{
@@ -12,7 +13,6 @@ use serde_json::Value;
 use crate::{
     args::{CardFor, CardInit, CardWith},
     card,
-    config::BINDINGS,
     context::Context,
     trouble::Trouble,
 };

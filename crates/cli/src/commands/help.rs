@@ -66,7 +66,7 @@ pub(crate) fn run(context: &Context, args: &Help) -> Result<(), Trouble> {
 
 /// A word that is no command may be meant as a topic.
 fn topics(trouble: Trouble, words: &[String]) -> Trouble {
-    let near = words.first().and_then(|word| crate::config::nearest(word, TOPICS));
+    let near = words.first().and_then(|word| chancery_config::nearest(word, TOPICS));
     match near {
         Some(near) => trouble.hint(format!("did you mean \"help {near}\"?")),
         None => trouble,

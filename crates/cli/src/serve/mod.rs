@@ -11,14 +11,14 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 use chancery::Running;
+use chancery_config::{BINDINGS, Config, VERSIONS, Watch, default_file, duration};
 use chancery_core::Binding;
 use clap::Args;
 
 pub(crate) use self::plan::TASKS;
 use self::plan::{Plan, Rules};
 use crate::{
-    agents::{Children, Made},
-    config::{self, BINDINGS, Config, DEFAULT, VERSIONS, Watch, duration},
+    agents::{self, Children, Made, settings},
     context::Context,
     log,
     print::Printer,
@@ -135,7 +135,7 @@ pub(crate) fn run_demo(context: &Context, mut arguments: Serve) -> Result<(), Tr
 
 async fn serve(arguments: &Serve, printer: &Printer) -> Result<()> {
     if arguments.print_config {
-        return Ok(printer.write(DEFAULT)?);
+        return Ok(printer.write(&default_file())?);
     }
     let children = Children::default();
     let plan = arguments.plan(&children)?;
@@ -144,10 +144,8 @@ async fn serve(arguments: &Serve, printer: &Printer) -> Result<()> {
     }
     let said = plan.config.as_ref().map(|config| config.log);
     let json = arguments.log.as_ref().map_or_else(|| said.is_some_and(|log| log.json), |form| form == "json");
-    let level = match &arguments.log_level {
-        Some(level) => level.parse().context("the level of the log")?,
-        None => said.map_or(tracing::Level::INFO, |log| log.level),
-    };
+    let level = arguments.log_level.as_deref().unwrap_or(said.map(|log| log.level).unwrap_or_default().as_str());
+    let level = level.parse().context("the level of the log")?;
     log::start(json, level);
     let running = plan.bind(arguments).await?;
     let doors = if plan.demo { plan.secure_doors(&running).await? } else { Vec::new() };
@@ -190,7 +188,7 @@ fn apply(current: &Config, changed: &Config, plan: &Plan, children: &Children, r
     same.agents.clone_from(&current.agents);
     same.signing.clone_from(&current.signing);
     if changed.signing != current.signing {
-        match running.sign(changed.signing.as_ref().and_then(config::Signing::seals)) {
+        match running.sign(changed.signing.as_ref().and_then(settings::signing)) {
             Ok(()) => tracing::info!("the cards are signed as the file says now"),
             Err(error) => tracing::error!(%error, "the cards could not be signed"),
         }
@@ -200,7 +198,7 @@ fn apply(current: &Config, changed: &Config, plan: &Plan, children: &Children, r
             "only agents and the keys of their cards are changed while the server runs; start it again for the rest of the file"
         );
     }
-    let made = changed.agents(children, &plan.here);
+    let made = agents::build(changed, children, &plan.here);
     if made.len() == 1 && current.agents.len() != 1 || made.len() != 1 && current.agents.len() == 1 {
         tracing::warn!("an agent alone is at another path than one of several: start the server again");
         return;
@@ -321,6 +319,9 @@ impl Serve {
 fn names(agents: &[Made]) -> String {
     agents.iter().map(|agent| format!("{} at {}", agent.name, agent.path)).collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod guide;
 
 #[cfg(test)]
 pub(crate) mod tests {

@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result};
 use chancery::{Auth, Limits, Memory, Mount, Running, Server, Sqlite, Tls, server::guard::Guard, store::Store};
+use chancery_config::{self as config, Config, VERSIONS};
 use chancery_core::{Card, Version};
 use chancery_engine::{
     push::Schedule,
@@ -12,8 +13,7 @@ use chancery_engine::{
 
 use super::{Serve, demo::Seals};
 use crate::{
-    agents::{Children, Here, Made, demo},
-    config::{Config, VERSIONS},
+    agents::{self, Children, Here, Made, demo, settings},
     trouble::Trouble,
 };
 
@@ -48,14 +48,17 @@ impl Plan {
         let here = Here::default();
         Self {
             source: config.file.display().to_string(),
-            agents: config.agents(children, &here),
+            agents: agents::build(&config, children, &here),
             here,
-            rules: config.auth.as_ref().map(|auth| auth.rules()),
+            rules: config.auth.as_ref().map(settings::auth),
             demo: false,
             listen: config.server.listen.clone(),
             public_url: config.server.public_url.clone(),
             data: (!config.store.ephemeral).then(|| config.server.data.clone()),
-            durability: config.store.durability,
+            durability: match config.store.durability {
+                config::Durability::Power => Durability::Power,
+                config::Durability::Process => Durability::Process,
+            },
             versions: config.server.versions.clone(),
             lenient_version: config.server.lenient_version,
             drain: config.server.drain,
@@ -111,14 +114,14 @@ impl Plan {
         if let Some(auth) = &self.rules {
             server = server.auth(auth.clone());
         }
-        if let Some(tokens) = self.config.as_ref().and_then(|config| config.reach.tokens()) {
+        if let Some(tokens) = self.config.as_ref().and_then(|config| settings::token_roots(&config.lattice)) {
             server = server.scope_tokens(tokens);
         }
         let issuer = if self.demo { Some(demo::Issuer::new()?) } else { None };
         if let Some(issuer) = issuer.clone() {
             server = server.route(demo::ISSUER, move |request| std::future::ready(issuer.answer(&request)));
         }
-        if let Some(signing) = self.config.as_ref().and_then(|config| config.signing.as_ref()?.seals()) {
+        if let Some(signing) = self.config.as_ref().and_then(|config| settings::signing(config.signing.as_ref()?)) {
             server = server.signing(signing);
         }
         let seals = if self.demo { Some(Seals::open(self.data.as_deref())?) } else { None };

@@ -138,7 +138,7 @@ impl Layers {
         let trouble = Trouble::usage(format!("there is no profile {name}"));
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
         let known: Vec<_> = entries.filter_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".env")?.to_owned())).collect();
-        Err(match crate::config::nearest(name, known.iter().map(String::as_str)) {
+        Err(match chancery_config::nearest(name, known.iter().map(String::as_str)) {
             Some(near) => trouble.hint(format!("did you mean {near}?")),
             None => trouble.hint(format!("make {}", self.around.shown(&path))),
         })

@@ -6,16 +6,13 @@ pub(crate) mod table;
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
+use chancery_config::{duration, nearest};
 use chancery_core::{Binding, Secret, Version, json::Object};
 use clap::ArgMatches;
 
 pub(crate) use self::layers::{Layers, Raw, Source, Surroundings};
 use self::table::{Spec, TABLE};
-use crate::{
-    config::{duration, nearest},
-    reference,
-    trouble::Trouble,
-};
+use crate::{reference, trouble::Trouble};
 
 /// No time is longer than this: ten years are as good as for ever, and can be added to a clock.
 pub(crate) const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3_600);

@@ -20,7 +20,7 @@ pub(crate) use self::{
     stage::Stage,
     tls::Certificates,
 };
-use crate::config::duration;
+use chancery_config::duration;
 
 /// A part of a status that the stage cuts the stream for: after this many events.
 const CUT: &str = "urn:chancery:demo/cut";

@@ -35,11 +35,14 @@ use super::{
     peers::Directory,
     process::{Children, ending},
 };
-use crate::config::{self, Lifetime};
+use chancery_config::{
+    self as config,
+    backend::command::{Command, Lifetime},
+};
 
 /// A program that speaks `a2a-jsonl/1`.
 pub(crate) struct Jsonl {
-    command: config::Command,
+    command: Command,
     timeout: Duration,
     manner: Manner,
     places: Arc<Semaphore>,
@@ -52,7 +55,7 @@ pub(crate) struct Jsonl {
 impl Jsonl {
     pub(crate) fn new(
         agent: &config::Agent,
-        command: config::Command,
+        command: Command,
         lifetime: Lifetime,
         lenient: bool,
         children: Children,

@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use chancery_config::backend::command::Lifetime;
 use chancery_core::sync::Mutex;
 use serde_json::json;
 use tokio::{
@@ -19,12 +20,9 @@ use tokio::{
 };
 
 use super::line::{self, LONGEST, Line, PROTOCOL, Said};
-use crate::{
-    agents::{
-        command,
-        process::{Children, Exit, Process},
-    },
-    config::Lifetime,
+use crate::agents::{
+    command,
+    process::{Children, Exit, Process},
 };
 
 /// How many lines a task may be behind its process.

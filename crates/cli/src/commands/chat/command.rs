@@ -1,6 +1,8 @@
 //! What can be typed besides messages.
 
-use crate::{config::nearest, trouble::Trouble};
+use chancery_config::nearest;
+
+use crate::trouble::Trouble;
 
 /// Every command, what it takes, and what it does.
 const ALL: [(&str, &str, &str); 10] = [

@@ -3,17 +3,13 @@
 use std::path::Path;
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use chancery_config::{Config, nearest};
 use chancery_engine::clock::{Clock as _, SystemClock};
 use serde_json::Value;
 use url::Url;
 
 use super::Findings;
-use crate::{
-    config::{Config, nearest},
-    context::Context,
-    resume::quoted,
-    settings::table::TABLE,
-};
+use crate::{context::Context, resume::quoted, settings::table::TABLE};
 
 /// Variables that are no global options.
 const OTHERS: [&str; 5] = ["A2ACLI_TOKEN", "A2ACLI_PUSH_TOKEN", "A2ACLI_AUTH_CREDENTIALS", "A2ACLI_SERVER", "A2ACLI_CLIENT_SECRET"];

@@ -1,10 +1,10 @@
-//! What is wrong with a configuration file, and where.
+//! The error of a configuration file: where it is, what is wrong, and what was probably meant.
 
 use std::{fmt, ops::Range};
 
-/// One thing that is wrong: where, what, and what to try.
+/// One thing that is wrong: where, what, and what to try. As text it shows the line and marks the place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Problem {
+pub struct Error {
     place: Place,
     what: String,
     hint: Option<String>,
@@ -21,8 +21,38 @@ enum Place {
     File(String),
 }
 
-impl Problem {
-    /// A problem at these bytes of a file.
+impl Error {
+    /// The file; `None` when an environment variable is wrong.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        match &self.place {
+            Place::Line { file, .. } | Place::File(file) => Some(file),
+            Place::Variable(_) => None,
+        }
+    }
+
+    /// The line, from 1, if it is one line.
+    #[must_use]
+    pub fn line(&self) -> Option<usize> {
+        match &self.place {
+            Place::Line { line, .. } => Some(*line),
+            _ => None,
+        }
+    }
+
+    /// What is wrong, in one sentence.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.what
+    }
+
+    /// What to try.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// An error at these bytes of a file.
     pub(crate) fn at(file: &str, text: &str, span: &Range<usize>, what: impl Into<String>) -> Self {
         let start = (0..=span.start.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let begin = text[..start].rfind('\n').map_or(0, |at| at + 1);
@@ -36,28 +66,28 @@ impl Problem {
         Self { place, what: what.into(), hint: None }
     }
 
-    /// A problem of an environment variable.
+    /// An error of an environment variable.
     pub(crate) fn of_variable(name: impl Into<String>, what: impl Into<String>) -> Self {
         Self { place: Place::Variable(name.into()), what: what.into(), hint: None }
     }
 
-    /// A problem of a whole file.
+    /// An error of a whole file.
     pub(crate) fn of_file(file: impl Into<String>, what: impl Into<String>) -> Self {
         Self { place: Place::File(file.into()), what: what.into(), hint: None }
     }
 
     /// Says what to try.
     #[must_use]
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
     /// Suggests the nearest of the words that would have been right, if one is near.
     #[must_use]
-    pub(crate) fn nearest<'a>(self, word: &str, right: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(crate) fn suggest<'a>(self, word: &str, right: impl IntoIterator<Item = &'a str>) -> Self {
         match nearest(word, right) {
-            Some(near) => self.hint(format!("did you mean {near:?}?")),
+            Some(near) => self.with_hint(format!("did you mean {near:?}?")),
             None => self,
         }
     }
@@ -90,7 +120,7 @@ fn hidden(line: &str) -> String {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
             Place::Variable(name) => write!(f, "{name}: {}", self.what)?,
@@ -112,10 +142,10 @@ impl fmt::Display for Problem {
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for Error {}
 
 /// The nearest word by edit distance: at most two edits away, one for words under five letters.
-pub(crate) fn nearest<'a>(word: &str, right: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, right: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let most = if word.chars().count() < 5 { 1 } else { 2 };
     let near = right.into_iter().map(|candidate| (distance(word, candidate), candidate));
     near.filter(|(edits, _)| *edits <= most).min_by_key(|(edits, _)| *edits).map(|(_, candidate)| candidate)
@@ -167,7 +197,7 @@ mod tests {
     fn the_marks_stand_under_what_is_wrong() {
         let text = "a = 1\n\tü = \"x\"\n";
         let at = text.find("\"x").unwrap();
-        let problem = Problem::at("f.toml", text, &(at..at + 3), "no");
+        let problem = Error::at("f.toml", text, &(at..at + 3), "no");
         assert_eq!(problem.to_string(), "f.toml:2:6: no\n  |\n2 | \tü = \"x\"\n  | \t    ^^^");
     }
 

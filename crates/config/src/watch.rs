@@ -1,4 +1,4 @@
-//! Tells when files changed.
+//! File watcher by polling: tells when the content of files changed.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -14,7 +14,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Some files that are watched. They are looked at once a second: that works on every file system, also
 /// on those that tell nobody of changes.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub struct Watch {
     files: Vec<Watched>,
 }
 
@@ -28,7 +28,7 @@ struct Watched {
 
 impl Watch {
     /// Watches files from now on.
-    pub(crate) async fn new(paths: impl IntoIterator<Item = PathBuf>) -> Self {
+    pub async fn new(paths: impl IntoIterator<Item = PathBuf>) -> Self {
         let mut files = Vec::new();
         for path in paths {
             files.push(Watched { stamp: stamp(&path).await, content: content(&path).await, path });
@@ -38,7 +38,7 @@ impl Watch {
 
     /// Waits until the content of a file is another one, and says which. An editor that writes the same
     /// again changed nothing; a file that was there and is gone has not changed until it is back.
-    pub(crate) async fn changed(&mut self) -> PathBuf {
+    pub async fn changed(&mut self) -> PathBuf {
         let mut ticks = tokio::time::interval_at(Instant::now() + LOOK, LOOK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {

@@ -8,11 +8,11 @@ use toml::{
 };
 
 use super::{
-    problem::Problem,
+    error::Error,
     quantity::{duration, size},
 };
 
-pub(crate) type Result<T, E = Problem> = std::result::Result<T, E>;
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The text of a file and the variables around it.
 pub(crate) struct Document<'t> {
@@ -24,9 +24,15 @@ pub(crate) struct Document<'t> {
 /// The keys that a table may have.
 pub(crate) struct Keys {
     /// What is read.
-    pub(crate) known: &'static [&'static str],
+    pub(crate) known: Cow<'static, [&'static str]>,
     /// What will be read by a later release, and is refused until then.
     pub(crate) later: &'static [&'static str],
+}
+
+impl Keys {
+    pub(crate) const fn new(known: &'static [&'static str], later: &'static [&'static str]) -> Self {
+        Self { known: Cow::Borrowed(known), later }
+    }
 }
 
 /// A value and its place.
@@ -55,8 +61,8 @@ pub(crate) struct Section<'d, 't> {
 
 impl<'t> Document<'t> {
     /// Something is wrong at a place.
-    pub(crate) fn problem(&self, span: &Range<usize>, what: impl Into<String>) -> Problem {
-        Problem::at(self.file, self.text, span, what)
+    pub(crate) fn error_at(&self, span: &Range<usize>, what: impl Into<String>) -> Error {
+        Error::at(self.file, self.text, span, what)
     }
 
     /// Replaces each `${NAME}` by the variable.
@@ -65,9 +71,9 @@ impl<'t> Document<'t> {
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("${") {
             let Some((name, behind)) = after.split_once('}') else {
-                return Err(self.wrong(place, "\"${\" has no closing \"}\""));
+                return Err(self.error(place, "\"${\" has no closing \"}\""));
             };
-            let value = self.variables.get(name).ok_or_else(|| self.wrong(place, format!("the variable {name} is not set")))?;
+            let value = self.variables.get(name).ok_or_else(|| self.error(place, format!("the variable {name} is not set")))?;
             // Writing to a string does not fail.
             let _ = write!(out, "{before}{value}");
             rest = behind;
@@ -76,10 +82,10 @@ impl<'t> Document<'t> {
         Ok(out)
     }
 
-    fn wrong(&self, place: &Place, what: impl Into<String>) -> Problem {
+    fn error(&self, place: &Place, what: impl Into<String>) -> Error {
         match place {
-            Place::Span(span) => self.problem(span, what),
-            Place::Variable(name) => Problem::of_variable(name.clone(), what),
+            Place::Span(span) => self.error_at(span, what),
+            Place::Variable(name) => Error::of_variable(name.clone(), what),
         }
     }
 }
@@ -101,10 +107,10 @@ impl<'d, 't> Section<'d, 't> {
             let name = key.get_ref().as_ref();
             if keys.later.contains(&name) {
                 let what = format!("the key {name:?} of {title} is not supported in this release");
-                return Err(document.problem(&key.span(), what).hint("remove it, or wait for a later release"));
+                return Err(document.error_at(&key.span(), what).with_hint("remove it, or wait for a later release"));
             }
-            let problem = document.problem(&key.span(), format!("{title} has no key {name:?}"));
-            return Err(problem.nearest(name, keys.known.iter().copied()));
+            let error = document.error_at(&key.span(), format!("{title} has no key {name:?}"));
+            return Err(error.suggest(name, keys.known.iter().copied()));
         }
         Ok(Self { document, title, prefix, span, table })
     }
@@ -165,7 +171,7 @@ impl<'d, 't> Section<'d, 't> {
         };
         match number.and_then(|number| usize::try_from(number).ok()).filter(|number| *number > 0) {
             Some(value) => Ok(Some(Value { value, place })),
-            None => Err(self.document.wrong(&place, format!("{key} must be a whole number of at least 1"))),
+            None => Err(self.document.error(&place, format!("{key} must be a whole number of at least 1"))),
         }
     }
 
@@ -189,7 +195,7 @@ impl<'d, 't> Section<'d, 't> {
             Some(value) => Ok(Some(Value { value, place: text.place })),
             None => {
                 let what = format!("{key} must be a size, not {:?}", text.value);
-                Err(self.wrong(&text, what).hint("write it like \"512\", \"64k\" or \"16MiB\""))
+                Err(self.error(&text, what).with_hint("write it like \"512\", \"64k\" or \"16MiB\""))
             }
         }
     }
@@ -204,24 +210,24 @@ impl<'d, 't> Section<'d, 't> {
     pub(crate) fn choices<T: Copy>(&mut self, key: &str, choices: &[(&'static str, T)]) -> Result<Option<Vec<T>>> {
         let Some(texts) = self.texts(key)? else { return Ok(None) };
         if texts.value.is_empty() {
-            return Err(self.wrong(&texts, format!("{key} must not be empty")));
+            return Err(self.error(&texts, format!("{key} must not be empty")));
         }
         texts.value.into_iter().map(|text| self.choose(key, text, choices).map(|chosen| chosen.value)).collect::<Result<_>>().map(Some)
     }
 
     /// Something is wrong with a value.
-    pub(crate) fn wrong<T>(&self, value: &Value<T>, what: impl Into<String>) -> Problem {
-        self.document.wrong(&value.place, what)
+    pub(crate) fn error<T>(&self, value: &Value<T>, what: impl Into<String>) -> Error {
+        self.document.error(&value.place, what)
     }
 
     /// Something is wrong at a place of the file.
-    pub(crate) fn wrong_span(&self, span: &Range<usize>, what: impl Into<String>) -> Problem {
-        self.document.problem(span, what)
+    pub(crate) fn error_at(&self, span: &Range<usize>, what: impl Into<String>) -> Error {
+        self.document.error_at(span, what)
     }
 
     /// Something is wrong with the table as a whole.
-    pub(crate) fn wrong_at_all(&self, what: impl Into<String>) -> Problem {
-        self.document.problem(&self.span, what)
+    pub(crate) fn table_error(&self, what: impl Into<String>) -> Error {
+        self.document.error_at(&self.span, what)
     }
 
     /// Whether the key is there, and where.
@@ -232,7 +238,7 @@ impl<'d, 't> Section<'d, 't> {
     fn measured(&self, key: &str, text: &Value<String>) -> Result<Duration> {
         duration(&text.value).ok_or_else(|| {
             let what = format!("{key} must be a duration, not {:?}", text.value);
-            self.wrong(text, what).hint("write it like 500ms, 2s, 5m or 1h30m")
+            self.error(text, what).with_hint("write it like 500ms, 2s, 5m or 1h30m")
         })
     }
 
@@ -241,8 +247,8 @@ impl<'d, 't> Section<'d, 't> {
             return Ok(Value { value: *value, place: text.place });
         }
         let names: Vec<_> = choices.iter().map(|(name, _)| format!("{name:?}")).collect();
-        let problem = self.wrong(&text, format!("{key} must be {}, not {:?}", names.join(" or "), text.value));
-        Err(problem.nearest(&text.value, choices.iter().map(|(name, _)| *name)))
+        let error = self.error(&text, format!("{key} must be {}, not {:?}", names.join(" or "), text.value));
+        Err(error.suggest(&text.value, choices.iter().map(|(name, _)| *name)))
     }
 
     fn take(&mut self, key: &str) -> Option<Value<DeValue<'t>>> {
@@ -255,8 +261,8 @@ impl<'d, 't> Section<'d, 't> {
         }
     }
 
-    fn mistyped(&self, key: &str, expected: &str, got: &DeValue<'_>, place: &Place) -> Problem {
-        self.document.wrong(place, format!("{key} of {} must be {expected}, not {}", self.title, kind(got)))
+    fn mistyped(&self, key: &str, expected: &str, got: &DeValue<'_>, place: &Place) -> Error {
+        self.document.error(place, format!("{key} of {} must be {expected}, not {}", self.title, kind(got)))
     }
 }
 

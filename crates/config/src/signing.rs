@@ -1,4 +1,4 @@
-//! `[signing]`: the keys that sign the cards.
+//! `[signing]`: the keys with which agent cards are signed (JWS).
 
 use std::{
     fmt,
@@ -6,37 +6,39 @@ use std::{
     sync::Arc,
 };
 
-use chancery::server::Signing as Seals;
-use chancery_client::seal::{KeyStore, SigningKey};
+use chancery_signing::{KeyStore, SigningKey};
 
 use super::{
-    auth::{Listed, tables},
+    auth::{Nested, tables},
     or,
     section::{Document, Keys, Result, Section, Value},
 };
-use crate::trouble::with_cause;
 
-pub(super) const SIGNING: Keys = Keys { known: &["dir", "jku"], later: &[] };
-pub(super) const KEY: Keys = Keys { known: &["kid", "file", "also_sign", "chain"], later: &[] };
+pub(crate) const SIGNING: Keys = Keys::new(&["dir", "jku"], &[]);
+pub(crate) const KEY: Keys = Keys::new(&["kid", "file", "also_sign", "chain"], &[]);
 
 /// What cards are signed with.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Signing {
+pub struct Signing {
     /// Where the public keys are, when that is not the server itself.
-    pub(crate) jku: Option<String>,
+    pub jku: Option<String>,
     /// In the order of the file: the first one signs, all are published.
-    pub(crate) keys: Vec<Key>,
+    pub keys: Vec<Key>,
 }
 
 /// A key that was read.
 #[derive(Clone)]
-pub(crate) struct Key {
-    file: PathBuf,
-    key: Arc<SigningKey>,
-    also_sign: bool,
-    chain_file: Option<PathBuf>,
-    /// Certificates in DER.
-    chain: Vec<Vec<u8>>,
+pub struct Key {
+    /// Where it was read from.
+    pub file: PathBuf,
+    /// The key itself.
+    pub key: Arc<SigningKey>,
+    /// Whether it signs too, though it is not the first.
+    pub also_sign: bool,
+    /// Where the chain was read from.
+    pub chain_file: Option<PathBuf>,
+    /// The chain of certificates, in DER.
+    pub chain: Vec<Vec<u8>>,
 }
 
 impl PartialEq for Key {
@@ -54,33 +56,17 @@ impl fmt::Debug for Key {
 }
 
 impl Signing {
-    /// For the server.
-    pub(crate) fn seals(&self) -> Option<Seals> {
-        let (first, others) = self.keys.split_first()?;
-        let mut seals = Seals::new(first.key.clone()).chain(first.chain.iter().cloned());
-        for other in others {
-            seals = match other.also_sign {
-                true => seals.also(other.key.clone()).chain(other.chain.iter().cloned()),
-                false => seals.published(other.key.public()),
-            };
-        }
-        Some(match &self.jku {
-            Some(url) => seals.keys_at(url),
-            None => seals,
-        })
-    }
-
     /// The files that it was made from.
-    pub(crate) fn sources(&self) -> impl Iterator<Item = PathBuf> {
+    pub fn sources(&self) -> impl Iterator<Item = PathBuf> {
         self.keys.iter().flat_map(|key| std::iter::once(key.file.clone()).chain(key.chain_file.clone()))
     }
 }
 
 /// Reads `[signing]`; without a key nothing is signed.
-pub(super) fn signing(
+pub(crate) fn signing(
     document: &Document<'_>,
     mut section: Section<'_, '_>,
-    keys: Option<Listed<'_>>,
+    keys: Option<Nested<'_>>,
     folder: &Path,
 ) -> Result<Option<Signing>> {
     let said = SIGNING.known.iter().find_map(|key| section.key_span(key));
@@ -88,21 +74,21 @@ pub(super) fn signing(
     let jku = section.text("jku")?;
     if let Some(url) = jku.as_ref().filter(|url| !url.value.starts_with("https://")) {
         let what = format!("jku must begin with https://, not {:?}", url.value);
-        return Err(section.wrong(url, what).hint("leave it out: the server publishes its keys at /.well-known/jwks.json"));
+        return Err(section.error(url, what).with_hint("leave it out: the server publishes its keys at /.well-known/jwks.json"));
     }
     let mut read: Vec<Key> = Vec::new();
     for (span, table) in tables(document, keys, "[[signing.keys]]")? {
         let mut section = Section::open(document, "[[signing.keys]]", table, span.clone(), &KEY, false)?;
         let key = key(&mut section, &dir, folder)?;
         if read.iter().any(|known| known.key.kid() == key.key.kid()) {
-            return Err(document.problem(&span, format!("there is a key {:?} already", key.key.kid())));
+            return Err(document.error_at(&span, format!("there is a key {:?} already", key.key.kid())));
         }
         read.push(key);
     }
     match (read.is_empty(), said) {
         (false, _) => Ok(Some(Signing { jku: jku.map(|url| url.value), keys: read })),
         (true, None) => Ok(None),
-        (true, Some(span)) => Err(document.problem(&span, "[signing] has no key").hint("add [[signing.keys]] with kid or file")),
+        (true, Some(span)) => Err(document.error_at(&span, "[signing] has no key").with_hint("add [[signing.keys]] with kid or file")),
     }
 }
 
@@ -117,15 +103,15 @@ fn key(section: &mut Section<'_, '_>, dir: &Path, folder: &Path) -> Result<Key> 
         (kid, Some(file)) => {
             let path = folder.join(&file.value);
             let name = kid.map(|kid| kid.value);
-            let key = opened(&path, name.as_deref()).map_err(|what| section.wrong(&file, format!("file: {what}")))?;
+            let key = opened(&path, name.as_deref()).map_err(|what| section.error(&file, format!("file: {what}")))?;
             (path, key)
         }
-        (None, None) => return Err(section.wrong_at_all("the key has neither kid nor file").hint("a2a keys generate --dir .a2a/keys")),
+        (None, None) => return Err(section.table_error("the key has neither kid nor file").with_hint("a2a keys generate --dir .a2a/keys")),
     };
     let chain_file = section.text("chain")?;
     let chain = match &chain_file {
         None => Vec::new(),
-        Some(said) => certificates(&folder.join(&said.value)).map_err(|what| section.wrong(said, format!("chain: {what}")))?,
+        Some(said) => certificates(&folder.join(&said.value)).map_err(|what| section.error(said, format!("chain: {what}")))?,
     };
     Ok(Key {
         file: path,
@@ -137,12 +123,12 @@ fn key(section: &mut Section<'_, '_>, dir: &Path, folder: &Path) -> Result<Key> 
 }
 
 /// No such key, and the one that may have been meant.
-fn missing(section: &Section<'_, '_>, kid: &Value<String>, what: &str, store: &KeyStore) -> super::Problem {
+fn missing(section: &Section<'_, '_>, kid: &Value<String>, what: &str, store: &KeyStore) -> super::error::Error {
     let known: Vec<_> = store.list().unwrap_or_default().into_iter().map(|key| key.kid).collect();
-    let problem = section.wrong(kid, what.to_owned());
+    let error = section.error(kid, what.to_owned());
     match super::nearest(&kid.value, known.iter().map(String::as_str)) {
-        Some(near) => problem.hint(format!("did you mean {near:?}?")),
-        None => problem.hint(format!("a2a keys generate --kid {}", kid.value)),
+        Some(near) => error.with_hint(format!("did you mean {near:?}?")),
+        None => error.with_hint(format!("a2a keys generate --kid {}", kid.value)),
     }
 }
 
@@ -164,5 +150,19 @@ fn opened(path: &Path, kid: Option<&str>) -> Result<SigningKey, String> {
 /// The certificates of a PEM file, in DER.
 fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, String> {
     let text = std::fs::read(path).map_err(|error| format!("{}: {}", path.display(), super::reason(&error)))?;
-    chancery_client::seal::certificates(&text).ok_or_else(|| format!("{} holds no certificates in PEM", path.display()))
+    chancery_signing::certificates(&text).ok_or_else(|| format!("{} holds no certificates in PEM", path.display()))
+}
+
+/// An error with the causes that its sentence does not repeat.
+fn with_cause(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let words = cause.to_string();
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+        next = cause.source();
+    }
+    text
 }

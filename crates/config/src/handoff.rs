@@ -3,74 +3,93 @@
 use std::time::Duration;
 
 use chancery_core::Secret;
-use chancery_engine::pass::{OnAmbiguous, OnMessageReply};
 use chancery_lattice::{Audience, Patterns};
 
 use super::{
-    auth::{Listed, tables},
+    auth::{Nested, tables},
     or,
     section::{Document, Keys, Result, Section},
 };
 
-pub(super) const HANDOFF: Keys = Keys {
-    known: &["allow", "relay", "max_hops", "max_visits", "grants", "trusted_delegators", "on_ambiguous", "on_message_reply"],
-    later: &[],
-};
-pub(super) const PEER: Keys = Keys { known: &["name", "url", "bearer", "api_key"], later: &[] };
+pub(crate) const HANDOFF: Keys =
+    Keys::new(&["allow", "relay", "max_hops", "max_visits", "grants", "trusted_delegators", "on_ambiguous", "on_message_reply"], &[]);
+pub(crate) const PEER: Keys = Keys::new(&["name", "url", "bearer", "api_key"], &[]);
 
 /// How agents pass work on, and take it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Handoff {
+pub struct Handoff {
     /// The origins of other agents that work may go to, beside those that have a name.
-    pub(crate) allow: Patterns<Audience>,
+    pub allow: Patterns<Audience>,
     /// Other agents that have a name here.
-    pub(crate) peers: Vec<Peer>,
+    pub peers: Vec<Peer>,
     /// Whether tasks of callers that do not know of handoffs go on here.
-    pub(crate) relay: bool,
+    pub relay: bool,
     /// How many hops work may make.
-    pub(crate) max_hops: Option<u32>,
+    pub max_hops: Option<u32>,
     /// How often one agent may have a task in one chain of handoffs.
-    pub(crate) max_visits: Option<usize>,
+    pub max_visits: Option<usize>,
     /// How long a grant opens a task; `None` gives none.
-    pub(crate) grants: Option<Duration>,
+    pub grants: Option<Duration>,
     /// Who is believed about the users that it hands tasks over for.
-    pub(crate) trusted_delegators: Vec<String>,
+    pub trusted_delegators: Vec<String>,
     /// What happens when a crash left it open whether the other agent has the task.
-    pub(crate) on_ambiguous: OnAmbiguous,
+    pub on_ambiguous: OnAmbiguous,
     /// What happens when the other agent answers without a task.
-    pub(crate) on_message_reply: OnMessageReply,
+    pub on_message_reply: OnMessageReply,
 }
 
-/// Another agent, with what it is shown.
+/// What becomes of a handed-over task when a crash left it open whether the other agent has it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnAmbiguous {
+    /// It fails.
+    #[default]
+    Fail,
+    /// It is sent again.
+    Retry,
+}
+
+/// What becomes of a handed-over task when the other agent answers with a message instead of a task.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnMessageReply {
+    /// The message is the result.
+    #[default]
+    Complete,
+    /// It fails.
+    Fail,
+}
+
+/// Another agent, with the credentials that it is shown.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Peer {
+pub struct Peer {
     /// What the agents of the file call it.
-    pub(crate) name: String,
+    pub name: String,
     /// Its base URL.
-    pub(crate) url: String,
-    pub(crate) bearer: Option<Secret>,
-    pub(crate) api_key: Option<Secret>,
+    pub url: String,
+    /// A bearer token.
+    pub bearer: Option<Secret>,
+    /// An API key.
+    pub api_key: Option<Secret>,
 }
 
-pub(super) fn handoff(document: &Document<'_>, mut section: Section<'_, '_>, peers: Option<Listed<'_>>) -> Result<Handoff> {
+pub(crate) fn handoff(document: &Document<'_>, mut section: Section<'_, '_>, peers: Option<Nested<'_>>) -> Result<Handoff> {
     let mut allow = Vec::new();
     for origin in or(section.texts("allow")?, Vec::new) {
         let pattern = origin.value.parse::<Audience>();
         allow.push(pattern.map_err(|error| {
             section
-                .wrong(&origin, error.to_string())
-                .hint("write an origin like \"https://billing.example.com\" or \"https://*.example.com\"")
+                .error(&origin, error.to_string())
+                .with_hint("write an origin like \"https://billing.example.com\" or \"https://*.example.com\"")
         })?);
     }
     let max_hops = match section.count("max_hops")? {
-        Some(hops) => Some(u32::try_from(hops.value).map_err(|_| section.wrong(&hops, "max_hops is too large"))?),
+        Some(hops) => Some(u32::try_from(hops.value).map_err(|_| section.error(&hops, "max_hops is too large"))?),
         None => None,
     };
     let grants = match section.text("grants")? {
         None => Some(Duration::from_secs(24 * 3_600)),
         Some(text) if text.value == "off" => None,
         Some(text) => Some(super::duration(&text.value).ok_or_else(|| {
-            section.wrong(&text, format!("grants must be a duration or \"off\", not {:?}", text.value)).hint("write it like 12h or 2d")
+            section.error(&text, format!("grants must be a duration or \"off\", not {:?}", text.value)).with_hint("write it like 12h or 2d")
         })?),
     };
     let ambiguous = [("fail", OnAmbiguous::Fail), ("retry", OnAmbiguous::Retry)];
@@ -88,21 +107,22 @@ pub(super) fn handoff(document: &Document<'_>, mut section: Section<'_, '_>, pee
     })
 }
 
-fn peers(document: &Document<'_>, listed: Option<Listed<'_>>) -> Result<Vec<Peer>> {
+fn peers(document: &Document<'_>, nested: Option<Nested<'_>>) -> Result<Vec<Peer>> {
     let mut peers: Vec<Peer> = Vec::new();
-    for (span, table) in tables(document, listed, "[[handoff.peers]]")? {
+    for (span, table) in tables(document, nested, "[[handoff.peers]]")? {
         let mut section = Section::open(document, "[[handoff.peers]]", table, span, &PEER, false)?;
-        let missing =
-            |section: &Section<'_, '_>, key| section.wrong_at_all(format!("the peer has no {key}")).hint(format!("add {key} = \"...\""));
+        let missing = |section: &Section<'_, '_>, key| {
+            section.table_error(format!("the peer has no {key}")).with_hint(format!("add {key} = \"...\""))
+        };
         let Some(name) = section.text("name")? else { return Err(missing(&section, "name")) };
         if name.value.is_empty() || name.value.contains("://") || peers.iter().any(|known| known.name == name.value) {
-            return Err(section.wrong(&name, format!("{:?} is no name of its own", name.value)));
+            return Err(section.error(&name, format!("{:?} is no name of its own", name.value)));
         }
         let Some(url) = section.text("url")? else { return Err(missing(&section, "url")) };
         if !url::Url::parse(&url.value).is_ok_and(|url| matches!(url.scheme(), "http" | "https")) {
             return Err(section
-                .wrong(&url, format!("{:?} is no URL of an agent", url.value))
-                .hint("write it like \"https://billing.example.com\""));
+                .error(&url, format!("{:?} is no URL of an agent", url.value))
+                .with_hint("write it like \"https://billing.example.com\""));
         }
         let secret = |text: Option<super::section::Value<String>>| text.map(|text| Secret::from(text.value));
         let (bearer, api_key) = (secret(section.text("bearer")?), secret(section.text("api_key")?));

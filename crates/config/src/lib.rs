@@ -1,15 +1,35 @@
-//! The configuration file `a2a.toml`: read whole or refused with one clear problem.
+//! The configuration file `a2a.toml` of [Chancery](https://docs.rs/chancery), as plain data.
 //!
-//! Every value is read by hand from the parsed document, because each problem names the file, the line
-//! and the column, and no key may be ignored: what this release does not do yet is refused by name.
+//! [`Config::load`] reads a file whole, or refuses it with one [`Error`] that names the file, the line and the column, marks what is wrong,
+//! and says what was probably meant. No key is ignored: what this release does not do yet is refused by name. Values are `A2A_SECTION_KEY` of
+//! the environment before those of the file, and `${NAME}` in a text is a variable.
+//!
+//! ```
+//! use std::{collections::BTreeMap, path::Path};
+//!
+//! use chancery_config::{Backend, Config};
+//!
+//! let text = "[[agent]]\nname = \"echo\"\necho = true\n";
+//! let config = Config::parse(Path::new("a2a.toml"), text, &BTreeMap::new())?;
+//! assert_eq!(config.server.listen, "127.0.0.1:8080");
+//! assert_eq!(config.agents[0].backend, Backend::Echo);
+//!
+//! let error = Config::parse(Path::new("a2a.toml"), "[servr]\n", &BTreeMap::new()).unwrap_err();
+//! assert_eq!(error.hint(), Some("did you mean \"server\"?"));
+//! # Ok::<_, chancery_config::Error>(())
+//! ```
+//!
+//! Nothing is served here: `chancery-agents` makes agents and a server of a [`Config`]. A new back end of agents is added to
+//! [`backend::KINDS`].
 
 mod agent;
-mod auth;
+pub mod auth;
+pub mod backend;
 mod card;
+mod error;
 mod handoff;
-mod problem;
+mod lattice;
 mod quantity;
-mod scope;
 mod section;
 mod signing;
 mod watch;
@@ -22,145 +42,190 @@ use std::{
 };
 
 use chancery_core::{Binding, Card, Validate, Version};
-use chancery_engine::store::sqlite::Durability;
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
 };
 
 use self::section::{Document, Keys, Result, Section, Value, kind};
-pub(crate) use self::{
-    agent::{Agent, Backend, Command, Lifetime, Mode},
+pub use self::{
+    agent::{Agent, OnRestart},
     auth::{Auth, Tls},
-    handoff::Handoff,
-    problem::{Problem, nearest},
+    backend::Backend,
+    error::{Error, nearest},
+    handoff::{Handoff, OnAmbiguous, OnMessageReply, Peer},
+    lattice::Lattice,
     quantity::{duration, size},
-    scope::Reach,
-    signing::Signing,
+    signing::{Key, Signing},
     watch::Watch,
 };
 
-/// The file that `a2a serve` starts from when it is asked for one: every key with its meaning.
-pub(crate) const DEFAULT: &str = include_str!("default.toml");
+/// A file with every key and its meaning, and one agent that echoes.
+#[must_use]
+pub fn default_file() -> String {
+    let echo = &backend::echo::KIND;
+    let others = backend::KINDS.iter().copied().filter(|kind| kind.key != echo.key);
+    let docs: Vec<_> = std::iter::once(echo).chain(others).map(|kind| kind.docs).collect();
+    format!("{}{}", include_str!("default.toml"), docs.join("\n"))
+}
 
 /// The wire versions by name.
-pub(crate) const VERSIONS: [(&str, Version); 4] =
-    [("1.0", Version::V1_0), ("0.3", Version::V0_3), ("0.2", Version::V0_2), ("0.1", Version::V0_1)];
+pub const VERSIONS: [(&str, Version); 4] = [("1.0", Version::V1_0), ("0.3", Version::V0_3), ("0.2", Version::V0_2), ("0.1", Version::V0_1)];
 /// The bindings by name.
-pub(crate) const BINDINGS: [(&str, Binding); 3] = [("jsonrpc", Binding::JsonRpc), ("rest", Binding::HttpJson), ("grpc", Binding::Grpc)];
+pub const BINDINGS: [(&str, Binding); 3] = [("jsonrpc", Binding::JsonRpc), ("rest", Binding::HttpJson), ("grpc", Binding::Grpc)];
 
 /// Everything a file says.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Config {
+pub struct Config {
     /// The file itself.
-    pub(crate) file: PathBuf,
+    pub file: PathBuf,
     /// `[server]`.
-    pub(crate) server: Server,
+    pub server: Server,
     /// `[store]`.
-    pub(crate) store: Store,
+    pub store: Store,
     /// `[push]`.
-    pub(crate) push: Push,
+    pub push: Push,
     /// `[auth]`; everybody may call when there is none.
-    pub(crate) auth: Option<Auth>,
+    pub auth: Option<Auth>,
     /// `[guard]`.
-    pub(crate) guard: Guard,
+    pub guard: Guard,
     /// `[signing]`; cards are not signed when there is none.
-    pub(crate) signing: Option<Signing>,
+    pub signing: Option<Signing>,
     /// `[tls]`.
-    pub(crate) tls: Option<Tls>,
+    pub tls: Option<Tls>,
     /// `[workflows]`, `[lattice]` and `[scope]`.
-    pub(crate) reach: Reach,
+    pub lattice: Lattice,
     /// `[handoff]`, if it is there.
-    pub(crate) handoff: Option<Handoff>,
+    pub handoff: Option<Handoff>,
     /// `[limits]`.
-    pub(crate) limits: Limits,
+    pub limits: Limits,
     /// `[retention]`.
-    pub(crate) retention: Retention,
+    pub retention: Retention,
     /// `[log]`.
-    pub(crate) log: Log,
+    pub log: Log,
     /// Each `[[agent]]`, in the order of the file.
-    pub(crate) agents: Vec<Agent>,
+    pub agents: Vec<Agent>,
 }
 
 /// Where and what the server serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Server {
+pub struct Server {
     /// Host and port.
-    pub(crate) listen: String,
+    pub listen: String,
     /// The base of every URL in the cards.
-    pub(crate) public_url: Option<String>,
+    pub public_url: Option<String>,
     /// The folder of the store.
-    pub(crate) data: PathBuf,
+    pub data: PathBuf,
     /// The served versions.
-    pub(crate) versions: Vec<Version>,
+    pub versions: Vec<Version>,
     /// Whether a request without a version header is read by its shape.
-    pub(crate) lenient_version: bool,
+    pub lenient_version: bool,
     /// How long running tasks may go on when the server stops.
-    pub(crate) drain: Duration,
+    pub drain: Duration,
     /// Whether a changed file is applied at once.
-    pub(crate) reload: bool,
+    pub reload: bool,
 }
 
 /// Where tasks are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Store {
+pub struct Store {
     /// In memory only: nothing outlives the process.
-    pub(crate) ephemeral: bool,
+    pub ephemeral: bool,
     /// What a commit survives.
-    pub(crate) durability: Durability,
+    pub durability: Durability,
+}
+
+/// What an answered write survives.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The loss of power.
+    #[default]
+    Power,
+    /// The end of the process.
+    Process,
 }
 
 /// How webhooks are called.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Push {
+pub struct Push {
     /// Private networks that webhooks may be in, as address and prefix length.
-    pub(crate) allow: Vec<String>,
+    pub allow: Vec<String>,
     /// The pauses before a failed notification is tried again; those of the server when not said.
-    pub(crate) schedule: Option<Vec<Duration>>,
+    pub schedule: Option<Vec<Duration>>,
 }
 
-/// Which addresses are called on a stranger's word, beside public ones: those of webhooks and of keys.
+/// SSRF guard: which addresses are called on a stranger's word, beside public ones: those of webhooks and of keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Guard {
+pub struct Guard {
     /// Networks, as address and prefix length.
-    pub(crate) allow: Vec<String>,
+    pub allow: Vec<String>,
     /// Whether this machine itself may be called. A server that listens on loopback only calls it in any case.
-    pub(crate) loopback: bool,
+    pub loopback: bool,
 }
 
 /// How much a request may hold, and how many there may be; what is not said is left to the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// Bytes of a body.
-    pub(crate) body: Option<u64>,
+    pub body: Option<u64>,
     /// Parts of a message.
-    pub(crate) parts: Option<usize>,
+    pub parts: Option<usize>,
     /// Depth of free JSON.
-    pub(crate) json_depth: Option<usize>,
+    pub json_depth: Option<usize>,
     /// Requests under way.
-    pub(crate) requests: Option<usize>,
+    pub requests: Option<usize>,
     /// Open streams of one caller.
-    pub(crate) streams: Option<usize>,
+    pub streams: Option<usize>,
 }
 
 /// How long finished tasks are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Retention {
+pub struct Retention {
     /// `None` is for ever.
-    pub(crate) tasks: Option<Duration>,
+    pub tasks: Option<Duration>,
 }
 
 /// What is written to stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Log {
+pub struct Log {
     /// Lines for machines.
-    pub(crate) json: bool,
+    pub json: bool,
     /// The least important level that is written.
-    pub(crate) level: tracing::Level,
+    pub level: LogLevel,
 }
 
-const SECTIONS: Keys = Keys {
-    known: &[
+/// How important a line of the log is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LogLevel {
+    /// Something failed.
+    Error,
+    /// Something may be wrong.
+    Warn,
+    /// What an operator wants to know.
+    #[default]
+    Info,
+    /// What a developer wants to know.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+impl LogLevel {
+    /// Its name in the file.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+            Self::Trace => "trace",
+        }
+    }
+}
+
+const SECTIONS: Keys = Keys::new(
+    &[
         "server",
         "store",
         "push",
@@ -177,25 +242,23 @@ const SECTIONS: Keys = Keys {
         "log",
         "agent",
     ],
-    later: &["bus", "trust"],
-};
-const SERVER: Keys = Keys {
-    known: &["listen", "public_url", "data", "versions", "lenient_version", "drain", "reload"],
-    later: &["console", "database", "bus"],
-};
-const STORE: Keys = Keys { known: &["ephemeral", "durability"], later: &["database"] };
-const PUSH: Keys = Keys { known: &["allow", "schedule"], later: &["timeout", "signing_key"] };
-const GUARD: Keys = Keys { known: &["allow", "loopback"], later: &[] };
-const LIMITS: Keys = Keys { known: &["body", "parts", "json_depth", "requests", "streams"], later: &["headers", "rate", "tasks"] };
-const RETENTION: Keys = Keys { known: &["tasks"], later: &["events"] };
-const LOG: Keys = Keys { known: &["format", "level"], later: &["otlp"] };
+    &["bus", "trust"],
+);
+const SERVER: Keys =
+    Keys::new(&["listen", "public_url", "data", "versions", "lenient_version", "drain", "reload"], &["console", "database", "bus"]);
+const STORE: Keys = Keys::new(&["ephemeral", "durability"], &["database"]);
+const PUSH: Keys = Keys::new(&["allow", "schedule"], &["timeout", "signing_key"]);
+const GUARD: Keys = Keys::new(&["allow", "loopback"], &[]);
+const LIMITS: Keys = Keys::new(&["body", "parts", "json_depth", "requests", "streams"], &["headers", "rate", "tasks"]);
+const RETENTION: Keys = Keys::new(&["tasks"], &["events"]);
+const LOG: Keys = Keys::new(&["format", "level"], &["otlp"]);
 
 impl Config {
     /// Reads a file, with the environment of this process.
     ///
     /// # Errors
     /// The first thing that is wrong with it.
-    pub(crate) fn load(file: impl AsRef<Path>) -> Result<Self> {
+    pub fn load(file: impl AsRef<Path>) -> Result<Self> {
         let file = file.as_ref();
         let text = std::fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
         // A variable that is no text cannot be written into the file by name either.
@@ -207,17 +270,17 @@ impl Config {
     ///
     /// # Errors
     /// As [`load`](Self::load).
-    pub(crate) fn parse(file: &Path, text: &str, variables: &BTreeMap<String, String>) -> Result<Self> {
+    pub fn parse(file: &Path, text: &str, variables: &BTreeMap<String, String>) -> Result<Self> {
         let shown = file.display().to_string();
         let document = Document { file: &shown, text, variables };
         let mut root = DeTable::parse(text).map_err(|error| unparsed(&document, &error))?.into_inner();
         let agents = root.remove_entry("agent");
         known_sections(&document, &root)?;
-        let schemes = listed(&mut root, "auth", "scheme");
-        let exchange = listed(&mut root, "auth", "exchange");
-        let roots = listed(&mut root, "scope", "roots");
-        let keys = listed(&mut root, "signing", "keys");
-        let (passes, peers) = (root.contains_key("handoff"), listed(&mut root, "handoff", "peers"));
+        let schemes = nested(&mut root, "auth", "scheme");
+        let exchange = nested(&mut root, "auth", "exchange");
+        let roots = nested(&mut root, "scope", "roots");
+        let keys = nested(&mut root, "signing", "keys");
+        let (passes, peers) = (root.contains_key("handoff"), nested(&mut root, "handoff", "peers"));
         let mut open = |title: &'static str, keys: &Keys| section(&document, &mut root, title, keys);
         let server = server(open("[server]", &SERVER)?, &folder(file))?;
         let store = store(open("[store]", &STORE)?)?;
@@ -226,9 +289,9 @@ impl Config {
         let guard = guard(open("[guard]", &GUARD)?)?;
         let signing = signing::signing(&document, open("[signing]", &signing::SIGNING)?, keys, &folder(file))?;
         let tls = auth::tls(open("[tls]", &auth::TLS)?, &folder(file))?;
-        open("[scope]", &scope::SCOPE)?;
-        let (workflows, lattice) = (open("[workflows]", &scope::WORKFLOWS)?, open("[lattice]", &scope::LATTICE)?);
-        let reach = scope::reach(&document, workflows, lattice, roots, &folder(file))?;
+        open("[scope]", &lattice::SCOPE)?;
+        let (workflows, lattice) = (open("[workflows]", &lattice::WORKFLOWS)?, open("[lattice]", &lattice::LATTICE)?);
+        let lattice = lattice::lattice(&document, workflows, lattice, roots, &folder(file))?;
         let handoff = handoff::handoff(&document, open("[handoff]", &handoff::HANDOFF)?, peers)?;
         let limits = limits(open("[limits]", &LIMITS)?)?;
         let retention = retention(open("[retention]", &RETENTION)?)?;
@@ -243,7 +306,7 @@ impl Config {
             guard,
             signing,
             tls,
-            reach,
+            lattice,
             handoff: passes.then_some(handoff),
             limits,
             retention,
@@ -256,7 +319,7 @@ impl Config {
     ///
     /// # Errors
     /// The first card that is wrong.
-    pub(crate) fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         for agent in &self.agents {
             let mut card: Card = agent.card.clone();
             if card.supported_interfaces.is_empty() {
@@ -264,7 +327,7 @@ impl Config {
                 card = card.interface("http://localhost/", Binding::JsonRpc, Version::V1_0);
             }
             card.validate().map_err(|error| {
-                Problem::of_file(self.file.display().to_string(), format!("the card of the agent {:?} is not valid: {error}", agent.name))
+                Error::of_file(self.file.display().to_string(), format!("the card of the agent {:?} is not valid: {error}", agent.name))
             })?;
         }
         Ok(())
@@ -272,9 +335,9 @@ impl Config {
 
     /// The files that the configuration was made from.
     #[must_use]
-    pub(crate) fn sources(&self) -> Vec<PathBuf> {
+    pub fn sources(&self) -> Vec<PathBuf> {
         let cards = self.agents.iter().filter_map(|agent| agent.card_file.clone());
-        let workflows = self.reach.workflows.iter().map(|(file, _)| file.clone());
+        let workflows = self.lattice.workflows.iter().map(|(file, _)| file.clone());
         let keys = self.signing.iter().flat_map(Signing::sources);
         std::iter::once(self.file.clone()).chain(cards).chain(workflows).chain(keys).collect()
     }
@@ -286,14 +349,14 @@ fn server(mut section: Section<'_, '_>, folder: &Path) -> Result<Server> {
         && !listen.value.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
     {
         let what = format!("listen must be an address and a port, not {:?}", listen.value);
-        return Err(section.wrong(listen, what).hint("write it like \"127.0.0.1:8080\" or \"[::]:8080\""));
+        return Err(section.error(listen, what).with_hint("write it like \"127.0.0.1:8080\" or \"[::]:8080\""));
     }
     let public_url = section.text("public_url")?;
     if let Some(url) = &public_url
         && !["http://", "https://"].iter().any(|scheme| url.value.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()))
     {
         let what = format!("public_url must begin with http:// or https://, not {:?}", url.value);
-        return Err(section.wrong(url, what));
+        return Err(section.error(url, what));
     }
     Ok(Server {
         listen: or(listen, || "127.0.0.1:8080".to_owned()),
@@ -324,7 +387,7 @@ fn networks(section: &mut Section<'_, '_>) -> Result<Vec<String>> {
     for network in &networks {
         if !is_network(&network.value) {
             let what = format!("allow must name networks, not {:?}", network.value);
-            return Err(section.wrong(network, what).hint("write a network like \"10.0.0.0/8\" or \"fd00::/8\""));
+            return Err(section.error(network, what).with_hint("write a network like \"10.0.0.0/8\" or \"fd00::/8\""));
         }
     }
     Ok(networks.into_iter().map(|network| network.value).collect())
@@ -347,17 +410,17 @@ fn retention(mut section: Section<'_, '_>) -> Result<Retention> {
     }
     let tasks = duration(&text.value).ok_or_else(|| {
         let what = format!("tasks must be a duration or \"forever\", not {:?}", text.value);
-        section.wrong(&text, what).hint("write it like 12h or 30d")
+        section.error(&text, what).with_hint("write it like 12h or 30d")
     })?;
     Ok(Retention { tasks: Some(tasks) })
 }
 
 fn log(mut section: Section<'_, '_>) -> Result<Log> {
-    use tracing::Level;
-    let levels = [("error", Level::ERROR), ("warn", Level::WARN), ("info", Level::INFO), ("debug", Level::DEBUG), ("trace", Level::TRACE)];
+    use LogLevel as L;
+    let levels = [L::Error, L::Warn, L::Info, L::Debug, L::Trace].map(|level| (level.as_str(), level));
     Ok(Log {
         json: or(section.choice("format", &[("text", false), ("json", true)])?, || false),
-        level: or(section.choice("level", &levels)?, || Level::INFO),
+        level: or(section.choice("level", &levels)?, LogLevel::default),
     })
 }
 
@@ -372,16 +435,16 @@ fn agents(
     let items = match value.into_inner() {
         DeValue::Array(items) => items,
         DeValue::Table(_) => {
-            return Err(document.problem(&key.span(), "an agent is written with two brackets").hint("write [[agent]]"));
+            return Err(document.error_at(&key.span(), "an agent is written with two brackets").with_hint("write [[agent]]"));
         }
-        other => return Err(document.problem(&key.span(), format!("agent must be a list of tables, not {}", kind(&other)))),
+        other => return Err(document.error_at(&key.span(), format!("agent must be a list of tables, not {}", kind(&other)))),
     };
     let alone = items.len() == 1;
     let mut agents: Vec<Agent> = Vec::new();
     for item in items {
         let span = item.span();
         let DeValue::Table(table) = item.into_inner() else {
-            return Err(document.problem(&span, "an agent is a table").hint("write [[agent]]"));
+            return Err(document.error_at(&span, "an agent is a table").with_hint("write [[agent]]"));
         };
         agents.push(agent::read(document, table, span, &folder(file), alone, &agents, auth)?);
     }
@@ -389,7 +452,7 @@ fn agents(
 }
 
 /// What is listed under a key of a section, taken out of it.
-fn listed<'t>(root: &mut DeTable<'t>, section: &str, key: &str) -> Option<auth::Listed<'t>> {
+fn nested<'t>(root: &mut DeTable<'t>, section: &str, key: &str) -> Option<auth::Nested<'t>> {
     match root.get_mut(section)?.get_mut() {
         DeValue::Table(table) => table.remove_entry(key).map(|(key, value)| (key.span(), value.into_inner())),
         _ => None,
@@ -401,11 +464,11 @@ fn known_sections(document: &Document<'_>, root: &DeTable<'_>) -> Result<()> {
     let Some(key) = strange else { return Ok(()) };
     let name = key.get_ref().as_ref();
     if SECTIONS.later.contains(&name) {
-        let problem = document.problem(&key.span(), format!("the section [{name}] is not supported in this release"));
-        return Err(problem.hint("remove it, or wait for a later release"));
+        let error = document.error_at(&key.span(), format!("the section [{name}] is not supported in this release"));
+        return Err(error.with_hint("remove it, or wait for a later release"));
     }
     let what = format!("there is no section [{name}]");
-    Err(document.problem(&key.span(), what).nearest(name, SECTIONS.known.iter().copied()))
+    Err(document.error_at(&key.span(), what).suggest(name, SECTIONS.known.iter().copied()))
 }
 
 /// A table that exists at most once; a missing one is empty, and may still be set by variables.
@@ -417,21 +480,21 @@ fn section<'d, 't>(document: &'d Document<'t>, root: &mut DeTable<'t>, title: &'
             DeValue::Table(table) => (table, key.span()),
             other => {
                 let what = format!("{name} must be a table, not {}", kind(&other));
-                return Err(document.problem(&key.span(), what).hint(format!("write {title}")));
+                return Err(document.error_at(&key.span(), what).with_hint(format!("write {title}")));
             }
         },
     };
     Section::open(document, title, table, span, keys, true)
 }
 
-fn unparsed(document: &Document<'_>, error: &toml::de::Error) -> Problem {
+fn unparsed(document: &Document<'_>, error: &toml::de::Error) -> Error {
     let what = error.message().trim().replace('\n', "; ");
     // Without a place it is the file as a whole.
-    document.problem(&error.span().unwrap_or(Range { start: 0, end: 0 }), what)
+    document.error_at(&error.span().unwrap_or(Range { start: 0, end: 0 }), what)
 }
 
-fn unreadable(file: &Path, error: &std::io::Error) -> Problem {
-    Problem::of_file(file.display().to_string(), format!("the file cannot be read: {}", reason(error)))
+fn unreadable(file: &Path, error: &std::io::Error) -> Error {
+    Error::of_file(file.display().to_string(), format!("the file cannot be read: {}", reason(error)))
 }
 
 /// The cause without the number of the system.
@@ -465,6 +528,6 @@ fn or<T>(said: Option<Value<T>>, otherwise: impl FnOnce() -> T) -> T {
 }
 
 #[cfg(test)]
-mod guide;
+mod folder;
 #[cfg(test)]
 mod tests;

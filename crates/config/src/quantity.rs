@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Reads `500ms`, `2s`, `5m`, `1h30m`, `30d`.
-pub(crate) fn duration(text: &str) -> Option<Duration> {
+pub fn duration(text: &str) -> Option<Duration> {
     let mut rest = text;
     let mut total = Duration::ZERO;
     // Units only get smaller, so that `30m1h` is not taken for a typing error of something else.
@@ -31,7 +31,7 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
 }
 
 /// Reads `512`, `64k`, `16MiB`, `1G`; `k`, `M` and `G` are powers of 1024 whatever follows them.
-pub(crate) fn size(text: &str) -> Option<u64> {
+pub fn size(text: &str) -> Option<u64> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let number: u64 = text[..digits].parse().ok()?;
     let factor: u64 = match text[digits..].trim_start().to_ascii_lowercase().as_str() {

@@ -18,8 +18,10 @@ use chancery_client::{Client, Secrets};
 use chancery_core::{Bytes, Caller, Card, Operations as _, SendMessage};
 use serde_json::{Value, json};
 
-use super::Config;
-use crate::{folder::Folder, serve::tests::bind};
+use chancery_config::Config;
+
+use super::tests::bind;
+use crate::folder::Folder;
 
 const HI: &str = r#"{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"hi"}]}}"#;
 
