@@ -120,7 +120,7 @@ impl Engine {
         }
         let own = self.inner.scope(caller);
         let scope = match &request.message.task_id {
-            Some(id) => Box::pin(receive::scope(&self.inner, caller, id)).await?,
+            Some(id) => Box::pin(access::owner(&self.inner, caller, id)).await?,
             None => own.clone(),
         };
         if let Some(id) = &request.message.task_id
@@ -128,7 +128,7 @@ impl Engine {
         {
             // What is opened is a task that is there, and no other, whatever names the caller gives to tasks.
             request.create_missing = false;
-            if request.configuration.push_config.is_some() && Box::pin(access::scope(&self.inner, caller, id)).await? != scope {
+            if request.configuration.push_config.is_some() && Box::pin(access::owner_by_name(&self.inner, caller, id)).await? != scope {
                 return Err(Error::new(ErrorKind::PermissionDenied, "A grant for a task does not allow webhooks of it"));
             }
         }
@@ -274,7 +274,7 @@ impl Engine {
     async fn handed_over(&self, live: Arc<Live>, history: Option<i32>) -> Result<SendReply> {
         let setup = self.inner.setup();
         let grant = match &setup.options.passing {
-            Some(passing) => receive::grant(&self.inner, passing, &live.scope, &live.id).await?,
+            Some(passing) => access::grant(&self.inner, passing, &live.scope, &live.id).await?,
             None => None,
         };
         // Whoever hands tasks over knows of handoffs.

@@ -16,7 +16,7 @@ use crate::{
     feed::{self, trimmed},
     live::Live,
     log, names,
-    pass::{access, receive, view},
+    pass::{access, view},
     push,
     send::{Sent, given_name},
     store::Scope,
@@ -61,7 +61,7 @@ impl Operations for Engine {
 
     async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<Task> {
         self.demand_extensions(caller)?;
-        let scope = receive::scope(&self.inner, caller, &request.id).await?;
+        let scope = access::owner(&self.inner, caller, &request.id).await?;
         if caller.call().names_tasks && scope == self.inner.scope(caller) {
             let task = self.look_by_name(&scope, &request.id, request.history_length).await?;
             return Ok(view::task(task, view::is_aware(caller)));
@@ -80,7 +80,7 @@ impl Operations for Engine {
         match request {
             Request::GetTask(request) if request.history_length.is_none() => {
                 self.demand_extensions(caller)?;
-                let scope = receive::scope(&self.inner, caller, &request.id).await?;
+                let scope = access::owner(&self.inner, caller, &request.id).await?;
                 self.write_task(&scope, &request.id, view::is_aware(caller), out).await?;
                 Ok(true)
             }
@@ -96,7 +96,7 @@ impl Operations for Engine {
 
     async fn cancel_task(&self, caller: &Caller, request: CancelTask) -> Result<Task> {
         self.demand_extensions(caller)?;
-        let live = self.meant(caller, &receive::scope(&self.inner, caller, &request.id).await?, &request.id).await?;
+        let live = self.meant(caller, &access::owner(&self.inner, caller, &request.id).await?, &request.id).await?;
         view::demand_here(caller, &live)?;
         if live.read(|task| task.status.state.is_terminal()) {
             return Err(Error::from(ErrorKind::TaskNotCancelable).with("taskId", request.id.as_str()));
@@ -112,7 +112,7 @@ impl Operations for Engine {
     async fn subscribe(&self, caller: &Caller, request: Subscribe) -> Result<EventStream> {
         self.demand(self.inner.setup().card.capabilities.streaming, ErrorKind::UnsupportedOperation, "This agent does not stream")?;
         self.demand_extensions(caller)?;
-        let live = self.meant(caller, &receive::scope(&self.inner, caller, &request.id).await?, &request.id).await?;
+        let live = self.meant(caller, &access::owner(&self.inner, caller, &request.id).await?, &request.id).await?;
         let shown = |events| {
             let events = self.viewed(caller, &live, events);
             if caller.call().names_tasks { names::stream(events, request.id.clone()) } else { events }
@@ -132,7 +132,7 @@ impl Operations for Engine {
     async fn create_push_config(&self, caller: &Caller, mut config: PushConfig) -> Result<PushConfig> {
         self.demand_push(caller)?;
         let said = config.task_id.clone();
-        let scope = access::scope(&self.inner, caller, &said).await?;
+        let scope = access::owner_by_name(&self.inner, caller, &said).await?;
         config.record.task_name = caller.call().names_tasks.then(|| said.clone());
         config.record.trace.clone_from(&caller.call().trace);
         config.record.aware = view::is_aware(caller);
@@ -144,7 +144,7 @@ impl Operations for Engine {
 
     async fn get_push_config(&self, caller: &Caller, request: GetPushConfig) -> Result<PushConfig> {
         self.demand_push(caller)?;
-        let scope = access::scope(&self.inner, caller, &request.task_id).await?;
+        let scope = access::owner_by_name(&self.inner, caller, &request.task_id).await?;
         let task = self.meant_id(caller, &scope, &request.task_id).await?;
         let configs = self.configs(&scope, &task).await?;
         let wanted = request.id.as_ref().map_or_else(|| request.task_id.as_str(), |id| id.as_str());
@@ -157,13 +157,13 @@ impl Operations for Engine {
 
     async fn list_push_configs(&self, caller: &Caller, request: ListPushConfigs) -> Result<PushConfigPage> {
         self.demand_push(caller)?;
-        let scope = access::scope(&self.inner, caller, &request.task_id).await?;
+        let scope = access::owner_by_name(&self.inner, caller, &request.task_id).await?;
         Ok(PushConfigPage::new(self.configs(&scope, &request.task_id).await?))
     }
 
     async fn delete_push_config(&self, caller: &Caller, request: DeletePushConfig) -> Result<()> {
         self.demand_push(caller)?;
-        let scope = access::scope(&self.inner, caller, &request.task_id).await?;
+        let scope = access::owner_by_name(&self.inner, caller, &request.task_id).await?;
         let task = self.meant_id(caller, &scope, &request.task_id).await?;
         if let Some(live) = self.inner.live(&scope, &task) {
             // Without a driver there is nobody to tell.

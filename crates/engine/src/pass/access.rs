@@ -1,21 +1,20 @@
-//! Who else may see a task that was handed over: whoever holds its grant (HO-54), and the user that it was handed over for (HO-53).
+//! Access control: who may see a task that was handed over beside its owner. Whoever shows a bearer token for it (HO-54), and the user that
+//! it was handed over for (HO-53).
 
 use std::time::Duration;
 
-use chancery_core::{Caller, Message, OnBehalfOf, Request, Result, Secret, TaskId, TransferContext};
+use chancery_core::{Caller, Error, Grant, Message, OnBehalfOf, Request, Result, Secret, TaskId, Timestamp, TransferContext};
 
 use super::{Passing, receive};
 use crate::{
     clock,
     engine::{Engine, Inner, unavailable},
     live::Live,
-    store::{self, KeyAnswer, KeyRecord, Scope},
+    store::{Grantee, Scope},
 };
 
-/// Whose keys are the access lists: nobody's who can call.
-const ACCESS: &str = "\u{1}access";
-/// How long a user is on the list of a task: longer than nearly all tasks are kept.
-const ACCESS_LIFE: Duration = Duration::from_secs(366 * 24 * 3_600);
+/// How long a user sees a task that was handed over for it: longer than nearly all tasks are kept.
+const SUBJECT_LIFE: Duration = Duration::from_secs(366 * 24 * 3_600);
 
 /// How a caller is called whom an issuer vouches for. Users without an issuer are known at one server only, so nobody elsewhere can speak
 /// for them.
@@ -46,39 +45,60 @@ pub(crate) fn spoken_for(passing: Option<&Passing>, caller: &Caller, message: &M
     None
 }
 
-fn list(engine: &Inner, tenant: &str) -> Scope {
-    Scope::of(tenant, &engine.name, ACCESS)
-}
-
-/// Puts a user on the access list of a task.
+/// HO-53: lets a user see a task that was handed over for it.
 pub(crate) async fn admit(engine: &Inner, user: &OnBehalfOf, live: &Live) -> Result<()> {
     let Some(subject) = subject(user) else { return Ok(()) };
-    let (now, owner) = (engine.now(), serde_json::Value::from(live.scope.owner()).to_string());
-    let record = KeyRecord::new(entry(&subject, &live.id), 0, KeyAnswer::Message(owner.into()), clock::after(now, ACCESS_LIFE));
-    match engine.store.put_key(&list(engine, live.scope.tenant()), record, now).await {
-        // The same handoff once more.
-        Err(store::Error::KeyTaken) => Ok(()),
-        put => put.map_err(unavailable),
-    }
+    put(engine, &live.scope, &live.id, &Grantee::Subject(subject), clock::after(engine.now(), SUBJECT_LIFE)).await
 }
 
-fn entry(subject: &str, task: &TaskId) -> String {
-    format!("{task} {subject}")
+/// Makes and recognizes grants. Their form is not the engine's business, nor how they are hashed.
+pub trait Tokens: Send + Sync {
+    /// A new grant: random, and too long to be guessed. `None` when there is no randomness to be had.
+    fn issue(&self) -> Option<Secret>;
+
+    /// What is stored of a grant, from which nobody finds it.
+    fn digest(&self, token: &Secret) -> String;
 }
 
-/// Whose task it is that a caller asks for: the caller's own, or one that lists it.
-pub(crate) async fn scope(engine: &Inner, caller: &Caller, task: &TaskId) -> Result<Scope> {
-    let own = engine.scope(caller);
+/// HO-54: a bearer token for one task, for whoever the agent that handed it over gives it to.
+pub(crate) async fn grant(engine: &Inner, passing: &Passing, scope: &Scope, task: &TaskId) -> Result<Option<Grant>> {
+    let (Some(life), Some(tokens)) = (passing.grant_life, &passing.tokens) else { return Ok(None) };
+    let Some(token) = tokens.issue() else { return Ok(None) };
+    let until = clock::after(engine.now(), life);
+    put(engine, scope, task, &Grantee::Bearer(tokens.digest(&token)), until).await?;
+    Ok(Some(Grant::bearer(token, until)))
+}
+
+async fn put(engine: &Inner, scope: &Scope, task: &TaskId, grantee: &Grantee, until: Timestamp) -> Result<()> {
+    let known = engine.store.put_grant(scope, task, grantee, until).await.map_err(unavailable)?;
+    if known { Ok(()) } else { Err(Error::task_not_found(task.as_str())) }
+}
+
+/// Which task a bearer token opens, if it opens any.
+async fn opened(engine: &Inner, token: &Secret) -> Result<Option<(Scope, TaskId)>> {
     let setup = engine.setup();
-    // Who trusts nobody has no lists.
-    let lists = setup.options.passing.as_ref().is_some_and(|passing| !passing.trusted_delegators.is_empty());
-    let Some(subject) = caller.identity().subject.as_ref().filter(|_| lists) else { return Ok(own) };
-    let record = engine.store.key(&list(engine, own.tenant()), &entry(subject, task), engine.now()).await.map_err(unavailable)?;
-    let owner: Option<String> = record.and_then(|record| match record.answer {
-        KeyAnswer::Message(json) => serde_json::from_slice(&json).ok(),
-        KeyAnswer::Task(_) => None,
-    });
-    Ok(owner.map_or(own.clone(), |owner| Scope::of(own.tenant(), &engine.name, &owner)))
+    let Some(tokens) = setup.options.passing.as_ref().and_then(|passing| passing.tokens.as_ref()) else { return Ok(None) };
+    engine.store.bearer_grant(&engine.name, &tokens.digest(token), engine.now()).await.map_err(unavailable)
+}
+
+/// Whose task it is that a caller asks for: the caller's own, one that it was granted by name, or the one that its token opens.
+pub(crate) async fn owner(engine: &Inner, caller: &Caller, task: &TaskId) -> Result<Scope> {
+    let own = owner_by_name(engine, caller, task).await?;
+    let Some(token) = &caller.call().grant else { return Ok(own) };
+    let opened = opened(engine, token).await?.filter(|(owner, opened)| opened == task && owner.tenant() == own.tenant());
+    Ok(opened.map_or(own, |(owner, _)| owner))
+}
+
+/// Whose task it is that a caller asks for, whatever token it shows: the caller's own, or one that it was granted by name.
+pub(crate) async fn owner_by_name(engine: &Inner, caller: &Caller, task: &TaskId) -> Result<Scope> {
+    let own = engine.scope(caller);
+    // Who trusts nobody has granted nothing by name.
+    let trusts = engine.setup().options.passing.as_ref().is_some_and(|passing| !passing.trusted_delegators.is_empty());
+    if !trusts || caller.identity().subject.is_none() {
+        return Ok(own);
+    }
+    let granted = engine.store.subject_grant(&own, task, engine.now()).await.map_err(unavailable)?;
+    Ok(granted.unwrap_or(own))
 }
 
 /// The one task that a grant opens.
@@ -115,7 +135,7 @@ impl Engine {
     /// # Errors
     /// When the store cannot be read.
     pub async fn opened_by(&self, grant: &Secret) -> Result<Option<Opening>> {
-        let opens = receive::opens(&self.inner, grant).await?;
-        Ok(opens.map(|opens| Opening { tenant: opens.tenant, task: opens.task }))
+        let opened = opened(&self.inner, grant).await?;
+        Ok(opened.map(|(owner, task)| Opening { tenant: owner.tenant().to_owned(), task }))
     }
 }

@@ -35,13 +35,12 @@ use chancery_core::{
 };
 use serde_json::json;
 
-pub use access::Opening;
+pub use access::{Opening, Tokens};
 pub use delegate::{Delegating, Delegation};
 pub use delegated::{Delegated, DelegationError};
 pub use handoff::Handoff;
 #[cfg(feature = "scope")]
 pub use lattice::{Guarded, Lattice};
-pub use receive::Tokens;
 pub use refusal::{Refusal, RefusalCode};
 
 /// How an engine passes work on to other agents, and takes work from them.

@@ -1,24 +1,18 @@
-//! Takes tasks that other agents hand over: the same handoff makes one task, loops are refused, and a grant opens the task for others.
+//! Takes tasks that other agents hand over: the same handoff makes one task, and loops are refused.
 
 use std::time::Duration;
 
-use chancery_core::{Caller, Error, Grant, Message, Passage, Result, Secret, SendMessage, TaskId, Trail, TransferContext, extension};
-use serde::{Deserialize, Serialize};
+use chancery_core::{Message, Passage, Result, SendMessage, Trail, TransferContext, extension};
 use serde_json::Value;
 
-use super::{Passing, Refusal, RefusalCode, access};
+use super::{Passing, Refusal, RefusalCode};
 use crate::{
     agent::{Ending, Outcome, Running},
-    clock,
-    engine::{Inner, unavailable},
-    store::{KeyAnswer, KeyRecord, Scope},
     turn::Turn,
 };
 
 /// How long a handoff is remembered: as long as a task is kept, and so for more than a day after nearly all of them ended (HO-28).
 pub(crate) const HANDOFF_LIFE: Duration = Duration::from_secs(30 * 24 * 3_600);
-/// Whose keys are the grants: nobody's who can call.
-const GRANTS: &str = "\u{1}grants";
 
 /// The handoff that a request for a new task is part of: its context, and the idempotency key that it is.
 ///
@@ -72,60 +66,6 @@ pub(crate) fn refused(passing: Option<&Passing>, turn: &Turn) -> Option<Running>
         return refuse(RefusalCode::LoopDetected, "this agent had the task already".to_owned());
     }
     None
-}
-
-/// Makes and recognizes grants. Their form is not the engine's business, nor how they are hashed.
-pub trait Tokens: Send + Sync {
-    /// A new grant: random, and too long to be guessed. `None` when there is no randomness to be had.
-    fn issue(&self) -> Option<Secret>;
-
-    /// What is stored of a grant, from which nobody finds it.
-    fn digest(&self, token: &Secret) -> String;
-}
-
-/// Which task a grant opens.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Opens {
-    pub(super) tenant: String,
-    pub(super) owner: String,
-    pub(super) task: TaskId,
-}
-
-fn grants(engine: &Inner) -> Scope {
-    Scope::new(&engine.name, GRANTS)
-}
-
-/// HO-54: a key to one task, for whoever the agent that handed it over gives it to.
-pub(crate) async fn grant(engine: &Inner, passing: &Passing, scope: &Scope, task: &TaskId) -> Result<Option<Grant>> {
-    let (Some(life), Some(tokens)) = (passing.grant_life, &passing.tokens) else { return Ok(None) };
-    let Some(token) = tokens.issue() else { return Ok(None) };
-    let now = engine.now();
-    let until = clock::after(now, life);
-    let opens = Opens { tenant: scope.tenant().to_owned(), owner: scope.owner().to_owned(), task: task.clone() };
-    let answer = KeyAnswer::Message(serde_json::to_vec(&opens).map_err(Error::internal)?.into());
-    engine.store.put_key(&grants(engine), KeyRecord::new(tokens.digest(&token), 0, answer, until), now).await.map_err(unavailable)?;
-    Ok(Some(Grant::bearer(token, until)))
-}
-
-/// Which task a grant opens, if it opens any.
-pub(super) async fn opens(engine: &Inner, token: &Secret) -> Result<Option<Opens>> {
-    let setup = engine.setup();
-    let Some(tokens) = setup.options.passing.as_ref().and_then(|passing| passing.tokens.as_ref()) else { return Ok(None) };
-    let record = engine.store.key(&grants(engine), &tokens.digest(token), engine.now()).await.map_err(unavailable)?;
-    Ok(record.and_then(|record| match record.answer {
-        KeyAnswer::Message(json) => serde_json::from_slice(&json).ok(),
-        KeyAnswer::Task(_) => None,
-    }))
-}
-
-/// Whose task it is that a caller asks for: the caller's own, one that lists it, or the one that its grant opens.
-pub(crate) async fn scope(engine: &Inner, caller: &Caller, task: &TaskId) -> Result<Scope> {
-    let own = access::scope(engine, caller, task).await?;
-    let Some(token) = &caller.call().grant else { return Ok(own) };
-    Ok(match opens(engine, token).await?.filter(|opens| opens.task == *task && opens.tenant == own.tenant()) {
-        Some(opens) => Scope::of(&opens.tenant, &engine.name, &opens.owner),
-        None => own,
-    })
 }
 
 /// Whether a message is part of a handoff, by its extension data alone.

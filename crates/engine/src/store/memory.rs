@@ -14,7 +14,8 @@ use foldhash::{HashMap, HashSet, HashSetExt, fast::RandomState};
 use hashbrown::{HashTable, hash_table::Entry};
 
 use super::{
-    Commit, Delivery, Due, Error, Filter, Head, KeyRecord, Lease, Listing, Places, Result, Row, Scope, Settled, Standing, Store, Stored,
+    Commit, Delivery, Due, Error, Filter, Grantee, Head, KeyRecord, Lease, Listing, Places, Result, Row, Scope, Settled, Standing, Store,
+    Stored,
 };
 
 /// A store without a file.
@@ -33,6 +34,8 @@ struct Inner {
     keys: HashMap<(Scope, String), KeyRecord>,
     /// Tasks that go by other names, and since when.
     aliases: HashMap<(Scope, TaskId), (TaskId, Timestamp)>,
+    /// Tasks that somebody may see who does not own them, and until when.
+    grants: HashMap<Grantee, BTreeMap<TaskId, Timestamp>>,
     deliveries: BTreeMap<u64, Waiting>,
     last_delivery: u64,
 }
@@ -226,6 +229,12 @@ impl Inner {
         beside.configs.extend(configs);
         kept.beside = Some(beside).filter(|beside| !beside.is_empty());
         Ok(())
+    }
+
+    /// The tasks that somebody was granted to see, with their owners.
+    fn granted(&self, to: &Grantee, now: Timestamp) -> impl Iterator<Item = (&Scope, &TaskId)> {
+        let live = self.grants.get(to).into_iter().flatten().filter(move |(_, until)| **until > now);
+        live.filter_map(|(task, _)| Some((&*self.tasks.get(task.as_str())?.scope, task)))
     }
 
     /// A page of a list, and how many match.
@@ -469,6 +478,29 @@ impl Store for Memory {
         Ok(())
     }
 
+    async fn put_grant(&self, scope: &Scope, task: &TaskId, grantee: &Grantee, until: Timestamp) -> Result<bool> {
+        let mut inner = self.lock();
+        if inner.task(scope, task).is_none() {
+            return Ok(false);
+        }
+        inner.grants.entry(grantee.clone()).or_default().insert(task.clone(), until);
+        Ok(true)
+    }
+
+    async fn bearer_grant(&self, agent: &str, digest: &str, now: Timestamp) -> Result<Option<(Scope, TaskId)>> {
+        let inner = self.lock();
+        let to = Grantee::Bearer(digest.to_owned());
+        let found = inner.granted(&to, now).find(|(owner, _)| owner.agent() == agent);
+        Ok(found.map(|(owner, task)| (owner.clone(), task.clone())))
+    }
+
+    async fn subject_grant(&self, caller: &Scope, task: &TaskId, now: Timestamp) -> Result<Option<Scope>> {
+        let inner = self.lock();
+        let to = Grantee::Subject(caller.owner().to_owned());
+        let near = |owner: &Scope| (owner.tenant(), owner.agent()) == (caller.tenant(), caller.agent());
+        Ok(inner.granted(&to, now).find(|(owner, granted)| *granted == task && near(owner)).map(|(owner, _)| owner.clone()))
+    }
+
     async fn renew(&self, holder: &str, until: Timestamp) -> Result<()> {
         let Inner { tasks, held, .. } = &mut *self.lock();
         for id in held.iter() {
@@ -562,7 +594,12 @@ impl Store for Memory {
             }
             inner.deliveries.retain(|_, waiting| waiting.task != *id);
         }
-        let Inner { aliases, tasks, .. } = &mut *inner;
+        let Inner { aliases, grants, tasks, .. } = &mut *inner;
+        grants.retain(|_, granted| {
+            let other = |task: &TaskId| tasks.get(task.as_str()).map(|kept| kept.scope.agent() != agent);
+            granted.retain(|task, until| other(task).is_some_and(|other| other || *until > now));
+            !granted.is_empty()
+        });
         aliases.retain(|(scope, _), (task, at)| *at >= before || scope.agent() != agent || tasks.get(task.as_str()).is_some());
         Ok(old.len())
     }

@@ -280,6 +280,15 @@ pub enum KeyAnswer {
     Message(Bytes),
 }
 
+/// Who may see a task beside its owner.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Grantee {
+    /// Whoever shows the bearer token with this digest.
+    Bearer(String),
+    /// The caller with this subject, at the same agent and within the same tenant.
+    Subject(String),
+}
+
 /// All of it, or nothing.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -477,6 +486,16 @@ pub trait Store: Send + Sync + 'static {
     /// there is no such task and `now` is older than what is purged.
     async fn put_alias(&self, scope: &Scope, name: &TaskId, task: &TaskId, now: Timestamp) -> Result<()>;
 
+    /// Lets somebody see a task until then, in place of what was granted to the same one before. `false` when there is no such task;
+    /// a task that is deleted takes its grants with it.
+    async fn put_grant(&self, scope: &Scope, task: &TaskId, grantee: &Grantee, until: Timestamp) -> Result<bool>;
+
+    /// The task of an agent that the bearer token with this digest opens.
+    async fn bearer_grant(&self, agent: &str, digest: &str, now: Timestamp) -> Result<Option<(Scope, TaskId)>>;
+
+    /// Whose task it is, if this caller was granted to see it by its subject.
+    async fn subject_grant(&self, caller: &Scope, task: &TaskId, now: Timestamp) -> Result<Option<Scope>>;
+
     /// Says that a process is alive: all its leases hold until then.
     async fn renew(&self, holder: &str, until: Timestamp) -> Result<()>;
 
@@ -504,7 +523,7 @@ pub trait Store: Send + Sync + 'static {
     /// Makes dead deliveries of a task due again, and says how many there were.
     async fn revive(&self, scope: &Scope, task: &TaskId, now: Timestamp) -> Result<usize>;
 
-    /// Deletes finished tasks of an agent with a status older than `before`, keys of it that ran out, and names noted
+    /// Deletes finished tasks of an agent with a status older than `before`, keys and grants of it that ran out, and names noted
     /// before `before` of tasks that are gone; at most `limit` tasks, whichever. Says how many tasks went.
     async fn purge(&self, agent: &str, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize>;
 }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use chancery_core::{Artifact, Bytes, Caller, Operations, PushConfigId, SendMessage, SendReply, Seq, Task, TaskId, TaskState, Timestamp};
 use chancery_engine::{
     Engine, Failure, Outcome, Turn,
-    store::{Commit, Due, Error, Filter, KeyRecord, Lease, Listing, Memory, Result, Row, Scope, Settled, Store, Stored},
+    store::{Commit, Due, Error, Filter, Grantee, KeyRecord, Lease, Listing, Memory, Result, Row, Scope, Settled, Store, Stored},
 };
 
 pub struct Counting {
@@ -93,6 +93,18 @@ impl Store for Counting {
 
     async fn put_alias(&self, scope: &Scope, name: &TaskId, task: &TaskId, now: Timestamp) -> Result<()> {
         self.inner.put_alias(scope, name, task, now).await
+    }
+
+    async fn put_grant(&self, scope: &Scope, task: &TaskId, grantee: &Grantee, until: Timestamp) -> Result<bool> {
+        self.inner.put_grant(scope, task, grantee, until).await
+    }
+
+    async fn bearer_grant(&self, agent: &str, digest: &str, now: Timestamp) -> Result<Option<(Scope, TaskId)>> {
+        self.inner.bearer_grant(agent, digest, now).await
+    }
+
+    async fn subject_grant(&self, caller: &Scope, task: &TaskId, now: Timestamp) -> Result<Option<Scope>> {
+        self.inner.subject_grant(caller, task, now).await
     }
 
     async fn renew(&self, holder: &str, until: Timestamp) -> Result<()> {

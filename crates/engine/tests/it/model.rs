@@ -6,7 +6,7 @@ use std::{fmt::Debug, ops::Range};
 
 use chancery_core::{Bytes, PushConfigId, Seq, TaskId, TaskState, Timestamp};
 use chancery_engine::store::{
-    Commit, Delivery, Filter, Head, KeyAnswer, KeyRecord, Lease, Memory, Row, Scope, Settled, Sqlite, Store,
+    Commit, Delivery, Filter, Grantee, Head, KeyAnswer, KeyRecord, Lease, Memory, Row, Scope, Settled, Sqlite, Store,
     sqlite::{Durability, Options},
 };
 
@@ -110,6 +110,8 @@ enum Operation {
     PutConfig(Scope, TaskId, PushConfigId, Bytes),
     Configs(Scope, TaskId),
     DeleteConfig(Scope, TaskId, PushConfigId),
+    PutGrant(Scope, TaskId, Grantee, Timestamp),
+    SubjectGrant(Scope, TaskId, Timestamp),
     Renew(String, Timestamp),
     Expired(Timestamp, usize),
     Due(Timestamp, Timestamp, usize),
@@ -136,6 +138,8 @@ impl Operation {
             Self::PutConfig(scope, task, id, bytes) => text(store.put_config(scope, task, id, bytes.clone()).await),
             Self::Configs(scope, task) => text(store.configs(scope, task).await),
             Self::DeleteConfig(scope, task, id) => text(store.delete_config(scope, task, id).await),
+            Self::PutGrant(scope, task, grantee, until) => text(store.put_grant(scope, task, grantee, *until).await),
+            Self::SubjectGrant(caller, task, now) => text(store.subject_grant(caller, task, *now).await),
             Self::Renew(holder, until) => text(store.renew(holder, *until).await),
             Self::Expired(now, limit) => text(store.expired("clerk", *now, *limit).await),
             Self::Due(now, lease, limit) => text(store.due("clerk", *now, *lease, *limit).await),
@@ -200,7 +204,7 @@ impl Random {
 
     async fn operation(&mut self, case: u64, stores: &Stores, deliveries: u64) -> Operation {
         let scope = scope(self.pick(&SCOPES));
-        match self.below(24) {
+        match self.below(26) {
             0..=7 => self.commit(case, scope, &stores.plain).await,
             8 => Operation::Task(scope, self.task(case)),
             9 => Operation::Rows(scope, self.task(case), Seq::new(self.bits() % 6), self.below(8)),
@@ -215,6 +219,8 @@ impl Random {
             19 => self.delivery(scope, case),
             20 => Operation::Due(self.at(), self.at(), 1 + self.below(6)),
             21 | 22 => self.settle(deliveries),
+            23 => Operation::PutGrant(scope, self.task(case), Grantee::Subject(self.pick(&SCOPES).to_owned()), self.at()),
+            24 => Operation::SubjectGrant(scope, self.task(case), self.at()),
             _ => Operation::Purge(self.at(), self.at()),
         }
     }

@@ -9,9 +9,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     tally::Moved,
-    value::{SEQ_BITS, limit, log_key, nanos, scope as scope_of, seq, standing},
+    value::{SEQ_BITS, grantee as grantee_columns, limit, log_key, nanos, scope as scope_of, seq, standing},
 };
-use crate::store::{Commit, Delivery, Due, Error, KeyAnswer, KeyRecord, Lease, Result, Scope, Settled, Standing};
+use crate::store::{Commit, Delivery, Due, Error, Grantee, KeyAnswer, KeyRecord, Lease, Result, Scope, Settled, Standing};
 
 /// Scopes whose numbers are remembered; all are forgotten when there are more.
 const SCOPES: usize = 16 * 1024;
@@ -193,6 +193,16 @@ impl<'a> Changes<'a> {
         Ok(true)
     }
 
+    pub(super) fn put_grant(&mut self, scope: &Scope, task: &TaskId, grantee: &Grantee, until: Timestamp) -> Result<bool> {
+        let Some(task) = self.task_key(scope, task)? else { return Ok(false) };
+        let (kind, grantee) = grantee_columns(grantee);
+        self.run(
+            "INSERT OR REPLACE INTO task_grant (kind, grantee, task, until) VALUES (?1, ?2, ?3, ?4)",
+            params![kind, grantee, task, nanos(until)],
+        )?;
+        Ok(true)
+    }
+
     pub(super) fn renew(&mut self, holder: &str, until: Timestamp) -> Result<()> {
         self.run("UPDATE lease SET until = ?2 WHERE holder = ?1", params![holder, nanos(until)])?;
         Ok(())
@@ -267,10 +277,16 @@ impl<'a> Changes<'a> {
     }
 
     pub(super) fn purge(&mut self, agent: &str, before: Timestamp, now: Timestamp, at_most: usize) -> Result<usize> {
-        // Keys are small and have no limit of their own, so they get that of the tasks, generously.
+        // Keys and grants are small and have no limit of their own, so they get that of the tasks, generously.
         self.run(
             "DELETE FROM idempotency WHERE (scope, key) IN (
                  SELECT scope, idempotency.key FROM idempotency JOIN scope ON scope.key = idempotency.scope
+                 WHERE until <= ?1 AND agent = ?3 LIMIT ?2)",
+            params![nanos(now), limit(at_most.saturating_mul(10)), agent],
+        )?;
+        self.run(
+            "DELETE FROM task_grant WHERE (kind, grantee, task) IN (
+                 SELECT kind, grantee, task FROM task_grant JOIN task ON task.key = task_grant.task JOIN scope ON scope.key = task.scope
                  WHERE until <= ?1 AND agent = ?3 LIMIT ?2)",
             params![nanos(now), limit(at_most.saturating_mul(10)), agent],
         )?;

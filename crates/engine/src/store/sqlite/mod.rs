@@ -27,7 +27,7 @@ use self::{
     tally::{Tallies, Tally},
     writer::Writer,
 };
-use super::{Commit, Due, Error, Filter, KeyRecord, Lease, Listing, Places, Result, Row, Scope, Settled, Store, Stored};
+use super::{Commit, Due, Error, Filter, Grantee, KeyRecord, Lease, Listing, Places, Result, Row, Scope, Settled, Store, Stored};
 
 /// A store in a file.
 ///
@@ -261,6 +261,21 @@ impl Store for Sqlite {
     async fn put_alias(&self, scope: &Scope, name: &TaskId, task: &TaskId, now: Timestamp) -> Result<()> {
         let (scope, name, task) = (scope.clone(), name.clone(), task.clone());
         self.writer.write(move |changes| changes.put_alias(&scope, &name, &task, now)).await
+    }
+
+    async fn put_grant(&self, scope: &Scope, task: &TaskId, grantee: &Grantee, until: Timestamp) -> Result<bool> {
+        let (scope, task, grantee) = (scope.clone(), task.clone(), grantee.clone());
+        self.writer.write(move |changes| changes.put_grant(&scope, &task, &grantee, until)).await
+    }
+
+    async fn bearer_grant(&self, agent: &str, digest: &str, now: Timestamp) -> Result<Option<(Scope, TaskId)>> {
+        let (agent, digest) = (agent.to_owned(), digest.to_owned());
+        self.readers.read(move |view| view.bearer_grant(&agent, &digest, now)).await
+    }
+
+    async fn subject_grant(&self, caller: &Scope, task: &TaskId, now: Timestamp) -> Result<Option<Scope>> {
+        let (caller, task) = (caller.clone(), task.clone());
+        self.readers.read(move |view| view.subject_grant(&caller, &task, now)).await
     }
 
     async fn renew(&self, holder: &str, until: Timestamp) -> Result<()> {

@@ -18,7 +18,7 @@ use super::{
     queue::{Jobs, Queue, closed},
     schema,
     tally::Tally,
-    value::{SEQ_BITS, count, limit, log_key, nanos, scope as scope_of, seq, standing, timestamp, unreadable},
+    value::{BEARER, SEQ_BITS, SUBJECT, count, limit, log_key, nanos, scope as scope_of, seq, standing, timestamp, unreadable},
 };
 use crate::store::{Due, Filter, Head, KeyAnswer, KeyRecord, Lease, Result, Row, Scope, Standing, Stored};
 
@@ -272,6 +272,26 @@ impl View<'_> {
         let mut statement = self.connection.prepare_cached("SELECT task FROM alias WHERE scope = ?1 AND name = ?2")?;
         let mut rows = statement.query(params![owner, name.as_str()])?;
         Ok(rows.next()?.map(|row| row.get::<_, String>(0)).transpose()?.map(TaskId::from))
+    }
+
+    pub(super) fn bearer_grant(&self, agent: &str, digest: &str, now: Timestamp) -> Result<Option<(Scope, TaskId)>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT tenant, agent, owner, id
+             FROM task_grant JOIN task ON task.key = task_grant.task JOIN scope ON scope.key = task.scope
+             WHERE kind = ?1 AND grantee = ?2 AND until > ?3 AND agent = ?4",
+        )?;
+        let mut rows = statement.query(params![BEARER, digest, nanos(now), agent])?;
+        rows.next()?.map(|row| Ok((scope_of(row, 0)?, row.get::<_, String>(3)?.into()))).transpose()
+    }
+
+    pub(super) fn subject_grant(&self, caller: &Scope, task: &TaskId, now: Timestamp) -> Result<Option<Scope>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT tenant, agent, owner
+             FROM task JOIN task_grant ON task.key = task_grant.task JOIN scope ON scope.key = task.scope
+             WHERE id = ?1 AND kind = ?2 AND grantee = ?3 AND until > ?4 AND tenant = ?5 AND agent = ?6",
+        )?;
+        let mut rows = statement.query(params![task.as_str(), SUBJECT, caller.owner(), nanos(now), caller.tenant(), caller.agent()])?;
+        rows.next()?.map(|row| scope_of(row, 0)).transpose()
     }
 
     pub(super) fn configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<(PushConfigId, Bytes)>>> {

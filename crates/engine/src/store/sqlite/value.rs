@@ -3,7 +3,7 @@
 use chancery_core::{BoxError, Seq, Timestamp};
 use rusqlite::{ErrorCode, Row};
 
-use crate::store::{Error, Result, Scope, Standing};
+use crate::store::{Error, Grantee, Result, Scope, Standing};
 
 const NANOS: i64 = 1_000_000_000;
 
@@ -44,6 +44,19 @@ pub(super) fn scope(row: &Row<'_>, at: usize) -> Result<Scope> {
     let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
     Ok(Scope::of(text(at)?, text(at + 1)?, text(at + 2)?))
 }
+
+/// The columns `kind` and `grantee` of a grant.
+pub(super) fn grantee(grantee: &Grantee) -> (i64, &str) {
+    match grantee {
+        Grantee::Bearer(digest) => (BEARER, digest),
+        Grantee::Subject(subject) => (SUBJECT, subject),
+    }
+}
+
+/// The kind of a grant to whoever shows a token.
+pub(super) const BEARER: i64 = 0;
+/// The kind of a grant to a subject.
+pub(super) const SUBJECT: i64 = 1;
 
 /// A limit for SQL.
 pub(super) fn limit(limit: usize) -> i64 {

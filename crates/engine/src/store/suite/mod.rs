@@ -10,6 +10,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a broken rule ends the suite with a panic that says which")]
 
+mod grant;
 mod key;
 mod lease;
 mod list;
@@ -28,7 +29,7 @@ use super::{Commit, Head, Row, Scope, Store, Stored};
 /// # Panics
 /// When a rule is broken.
 pub async fn run(make: impl AsyncFn() -> Arc<dyn Store>) {
-    for group in [task::RULES, list::RULES, key::RULES, name::RULES, lease::RULES, push::RULES] {
+    for group in [task::RULES, list::RULES, key::RULES, grant::RULES, name::RULES, lease::RULES, push::RULES] {
         for (name, rule) in group {
             tracing::debug!(name, "rule");
             rule(make().await).await;

@@ -8,7 +8,7 @@ use std::{
 use async_trait::async_trait;
 use chancery_core::{Bytes, PushConfigId, Seq, TaskId, Timestamp};
 use chancery_engine::store::{
-    Commit, Delivery, Due, Error, Filter, Head, KeyRecord, Lease, Listing, Result, Row, Scope, Settled, Standing, Store, Stored,
+    Commit, Delivery, Due, Error, Filter, Grantee, Head, KeyRecord, Lease, Listing, Result, Row, Scope, Settled, Standing, Store, Stored,
 };
 
 #[derive(Default)]
@@ -19,6 +19,7 @@ struct Lists {
     tasks: Vec<Kept>,
     keys: Vec<(Scope, KeyRecord)>,
     aliases: Vec<(Scope, TaskId, TaskId, Timestamp)>,
+    grants: Vec<(Scope, TaskId, Grantee, Timestamp)>,
     deliveries: Vec<Waiting>,
     numbered: u64,
 }
@@ -193,6 +194,34 @@ impl Store for Plain {
         Ok(())
     }
 
+    async fn put_grant(&self, scope: &Scope, task: &TaskId, grantee: &Grantee, until: Timestamp) -> Result<bool> {
+        let mut lists = self.lists();
+        if lists.task(scope, task).is_none() {
+            return Ok(false);
+        }
+        lists.grants.retain(|(_, known, to, _)| known != task || to != grantee);
+        lists.grants.push((scope.clone(), task.clone(), grantee.clone(), until));
+        Ok(true)
+    }
+
+    async fn bearer_grant(&self, agent: &str, digest: &str, now: Timestamp) -> Result<Option<(Scope, TaskId)>> {
+        let lists = self.lists();
+        let mut held = lists.grants.iter().filter(|(owner, _, to, until)| {
+            owner.agent() == agent && matches!(to, Grantee::Bearer(known) if known == digest) && *until > now
+        });
+        Ok(held.next().map(|(owner, task, ..)| (owner.clone(), task.clone())))
+    }
+
+    async fn subject_grant(&self, caller: &Scope, task: &TaskId, now: Timestamp) -> Result<Option<Scope>> {
+        let lists = self.lists();
+        let mut held = lists.grants.iter().filter(|(owner, known, to, until)| {
+            (owner.tenant(), owner.agent(), known) == (caller.tenant(), caller.agent(), task)
+                && matches!(to, Grantee::Subject(subject) if subject == caller.owner())
+                && *until > now
+        });
+        Ok(held.next().map(|(owner, ..)| owner.clone()))
+    }
+
     async fn renew(&self, holder: &str, until: Timestamp) -> Result<()> {
         for lease in self.lists().tasks.iter_mut().filter_map(|kept| kept.lease.as_mut()).filter(|lease| *lease.holder == *holder) {
             lease.until = until;
@@ -269,7 +298,8 @@ impl Store for Plain {
         let old: Vec<_> = lists.tasks.iter().filter(is_old).map(|kept| kept.head.id.clone()).take(limit).collect();
         lists.tasks.retain(|kept| !old.contains(&kept.head.id));
         lists.deliveries.retain(|waiting| !old.contains(&waiting.task));
-        let Lists { tasks, aliases, .. } = &mut *lists;
+        let Lists { tasks, aliases, grants, .. } = &mut *lists;
+        grants.retain(|(owner, task, _, until)| tasks.iter().any(|kept| kept.head.id == *task) && (*until > now || owner.agent() != agent));
         aliases.retain(|(scope, _, task, at)| *at >= before || scope.agent() != agent || tasks.iter().any(|kept| kept.head.id == *task));
         Ok(old.len())
     }

@@ -82,3 +82,15 @@ CREATE TABLE idempotency (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX idempotency_until ON idempotency (until);
+
+-- Who may see a task beside its owner: of kind 0 whoever shows the bearer token with this digest, of kind 1 the caller with this subject.
+CREATE TABLE task_grant (
+    kind    INTEGER NOT NULL,
+    grantee TEXT NOT NULL,
+    task    INTEGER NOT NULL REFERENCES task (key) ON DELETE CASCADE,
+    until   INTEGER NOT NULL,
+    PRIMARY KEY (kind, grantee, task)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX task_grant_task ON task_grant (task);
+CREATE INDEX task_grant_until ON task_grant (until);
