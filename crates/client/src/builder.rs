@@ -4,7 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use chancery_core::{Binding, Error, ErrorKind, Result, Version};
-use chancery_signing::{Addresses, Policy, Verified};
+use chancery_net::Guard;
+use chancery_signing::{Policy, Verified};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::{
@@ -46,7 +47,7 @@ pub(crate) struct Settings {
     pub(crate) dry_run: bool,
     pub(crate) trust: Trust,
     /// Where a client may go, if not everywhere.
-    pub(crate) guard: Option<Addresses>,
+    pub(crate) guard: Option<Guard>,
     pub(crate) follow: Follow,
 }
 
@@ -263,8 +264,8 @@ impl Builder {
     /// Goes to these addresses only, whatever a card, a redirect or a name says: for cards, keys and calls alike. Proxies are not used then,
     /// for they would resolve names again. For programs that connect on a stranger's word, such as a registry; when not said, a client
     /// goes where its user sends it, and to keys on other hosts only at public addresses.
-    pub fn guard(mut self, addresses: Addresses) -> Self {
-        self.settings.guard = Some(addresses);
+    pub fn guard(mut self, guard: Guard) -> Self {
+        self.settings.guard = Some(guard);
         self.settings.trust.forget();
         self
     }

@@ -4,6 +4,7 @@ use std::{error::Error as _, future::Future, pin::Pin, sync::OnceLock, time::Dur
 
 use ::http::{HeaderMap, uri::PathAndQuery};
 use chancery_core::{Binding, Error, ErrorKind, Event, Object, Operation, Reply, Request, Seq, Version, extension};
+use chancery_net::Guard;
 use chancery_wire::{
     Dialect, errors,
     grpc::{v0_3, v1_0},
@@ -25,7 +26,6 @@ use crate::{
     builder::Settings,
     clock,
     failure::{Failed, Reached},
-    guard::Guarded,
     http::{self, Head, dry_run},
     observer::{Eye, Wire, WireEvent, WireRequest, WireResponse},
     source::{Arrived, Source},
@@ -53,7 +53,7 @@ pub(crate) struct Grpc {
     silence: Duration,
     eye: Eye,
     url: String,
-    guard: Option<Guarded>,
+    guard: Option<Guard>,
 }
 
 impl Grpc {
@@ -73,7 +73,7 @@ impl Grpc {
             endpoint = settings.tls.grpc(endpoint)?;
         }
         let (limit, silence, eye) = (settings.limit, settings.silence, settings.eye.clone());
-        let guard = settings.guard.clone().map(Guarded);
+        let guard = settings.guard.clone();
         Ok(Self { endpoint, channel: OnceLock::new(), version, limit, silence, eye, url, guard })
     }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
 use chancery_core::{Binding, Error, ErrorKind, Operation, Secret, Version};
-use chancery_signing::Addresses;
+use chancery_net::Guard;
 use chancery_wire::errors;
 use http::{
     HeaderMap, Method,
@@ -16,7 +16,6 @@ use crate::{
     builder::Settings,
     clock,
     failure::Failed,
-    guard::Guarded,
     observer::{Eye, Placement, Wire, WireRequest, WireResponse},
     trouble::{Trouble, TroubleKind},
 };
@@ -31,7 +30,7 @@ pub(crate) struct Http {
     pub(crate) silence: Duration,
     pub(crate) eye: Eye,
     /// Where requests may go, if not everywhere.
-    guard: Option<Addresses>,
+    guard: Option<Guard>,
 }
 
 /// Everything of a request but its body and where it goes.
@@ -50,16 +49,15 @@ pub(crate) struct Head {
 impl Http {
     pub(crate) fn new(settings: &Settings) -> Result<Self, Error> {
         match &settings.guard {
-            Some(addresses) => Self::guarded(settings, addresses),
+            Some(guard) => Self::guarded(settings, guard),
             None => Self::build(settings, |builder| builder),
         }
     }
 
-    /// A pool that connects to these addresses only. A proxy would resolve names again, behind the guard, so there is none.
-    pub(crate) fn guarded(settings: &Settings, addresses: &Addresses) -> Result<Self, Error> {
-        let resolver = std::sync::Arc::new(Guarded(addresses.clone()));
-        let http = Self::build(settings, |builder| builder.dns_resolver(resolver.clone()).no_proxy())?;
-        Ok(Self { guard: Some(addresses.clone()), ..http })
+    /// A pool that connects where the guard lets it. A proxy would resolve names again, behind the guard, so there is none.
+    pub(crate) fn guarded(settings: &Settings, guard: &Guard) -> Result<Self, Error> {
+        let http = Self::build(settings, |builder| builder.dns_resolver(guard.clone()).no_proxy())?;
+        Ok(Self { guard: Some(guard.clone()), ..http })
     }
 
     fn build(settings: &Settings, change: impl Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder) -> Result<Self, Error> {

@@ -59,7 +59,6 @@ mod discover;
 mod failure;
 mod follow;
 mod grpc;
-mod guard;
 mod http;
 mod jsonrpc;
 mod keyring;

@@ -8,6 +8,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use chancery_core::{Error, ErrorKind, Result};
+use chancery_net::Guard;
 use chancery_signing::{Document, Fetch, FetchError, KeyCache, KeyRequest, KeyResponse, Policy, Report, Verdict, Verified, Verifier};
 use http::{HeaderMap, HeaderValue, header};
 use jiff::Timestamp;
@@ -89,9 +90,8 @@ impl Trust {
             return Ok(keys.clone());
         }
         // Whoever says nothing about addresses goes where its user says, and on a card's word to public ones only.
-        let addresses = settings.guard.clone().unwrap_or_default();
-        let keys = Keys { open: Http::new(settings)?, guarded: Http::guarded(settings, &addresses)? };
-        let keys = KeyCache::new(keys).addresses(addresses);
+        let guard = settings.guard.clone().unwrap_or_default();
+        let keys = KeyCache::new(Keys { open: Http::new(settings)?, guarded: Http::guarded(settings, &guard)?, guard });
         Ok(self.keys.get_or_init(|| Arc::new(keys)).clone())
     }
 }
@@ -130,12 +130,17 @@ struct Keys {
     open: Http,
     /// Connects to public addresses only.
     guarded: Http,
+    guard: Guard,
 }
 
 #[async_trait]
 impl Fetch for Keys {
     async fn fetch(&self, request: &KeyRequest) -> Result<KeyResponse, FetchError> {
         let failed = |error: Error| FetchError::new(Trouble::of(&error).map_or_else(|| error.to_string(), Trouble::reason));
+        if request.guarded {
+            let host = request.url.host_str().unwrap_or_default();
+            self.guard.check_url(&request.url).map_err(|blocked| FetchError::new(format!("{host} is not asked: {blocked}")))?;
+        }
         let http = if request.guarded { &self.guarded } else { &self.open };
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
@@ -148,5 +153,41 @@ impl Fetch for Keys {
         let body = exchange.read(request.max_bytes).await.map_err(|one| failed(one.error))?;
         let url = Url::parse(&url).map_err(|error| FetchError::new(error.to_string()))?;
         Ok(KeyResponse::new(url, body.to_vec(), control))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guarantee G12: a key set that a card points to on an allowed host is asked for at addresses that the guard lets through.
+    #[tokio::test]
+    async fn key_sets_inside_are_not_asked_for() {
+        let asked = async |guard: Option<Guard>, url: &str| {
+            let settings = Settings { guard, ..Settings::default() };
+            let url = Url::parse(url).unwrap();
+            let allowed = [url.host_str().unwrap().to_owned()];
+            let card = Url::parse("https://agent.example.com/.well-known/agent-card.json").unwrap();
+            let keys = Trust::default().keys(&settings).unwrap();
+            keys.key(&url, "k", Some(&card), &allowed).await.unwrap_err().to_string()
+        };
+        for host in [
+            "127.0.0.1",
+            "[::1]",
+            "10.0.0.1",
+            "10.0.0.7",
+            "169.254.169.254",
+            "[::ffff:192.168.0.1]",
+            "[64:ff9b::a00:1]",
+            "localhost",
+            "metadata.google.internal",
+        ] {
+            let error = asked(None, &format!("https://{host}/keys")).await;
+            assert!(error.contains("is not asked"), "{host}: {error}");
+        }
+        // Nobody listens there, but it was tried.
+        let open = Some(Guard::new().allow("127.0.0.0/8".parse().unwrap()));
+        let error = asked(open, "https://127.0.0.1:1/keys").await;
+        assert!(!error.contains("is not asked"), "{error}");
     }
 }

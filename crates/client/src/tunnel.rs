@@ -12,6 +12,7 @@ use std::{
 };
 
 use chancery_core::BoxError;
+use chancery_net::Guard;
 use http::Uri;
 use hyper_util::{
     client::{
@@ -24,19 +25,17 @@ use tokio::net::TcpStream;
 use tower_service::Service;
 use url::Url;
 
-use crate::guard::Guarded;
-
 /// Makes connections.
 #[derive(Clone)]
 pub(crate) struct Connector {
     tcp: HttpConnector,
     proxies: Arc<Matcher>,
-    guard: Option<Guarded>,
+    guard: Option<Guard>,
 }
 
 impl Connector {
     /// Through the proxies that the environment names; with a guard, straight to the addresses that it lets through.
-    pub(crate) fn new(guard: Option<Guarded>) -> Self {
+    pub(crate) fn new(guard: Option<Guard>) -> Self {
         Self { guard, ..Self::through(Matcher::from_env()) }
     }
 
@@ -60,7 +59,7 @@ impl Service<Uri> for Connector {
     fn call(&mut self, target: Uri) -> Self::Future {
         if let Some(guard) = self.guard.clone() {
             return Box::pin(async move {
-                let addresses = guard.reach(&Url::parse(&target.to_string())?).await?;
+                let addresses = guard.resolve(&Url::parse(&target.to_string())?).await?;
                 let connection = TcpStream::connect(addresses.as_slice()).await?;
                 connection.set_nodelay(true)?;
                 Ok(TokioIo::new(connection))

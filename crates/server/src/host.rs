@@ -17,7 +17,6 @@ use http::HeaderValue;
 use crate::{
     auth::Auth,
     grant::Grants,
-    guard,
     mount::{Mount, What, tidy},
     router::Hosted,
     signing::Seal,
@@ -37,7 +36,7 @@ pub(crate) struct Host {
     pub(crate) auth: Option<Arc<Auth>>,
     pub(crate) scope_tokens: Option<Arc<dyn ScopeTokens>>,
     /// Fetches keys.
-    pub(crate) post: guard::Client,
+    pub(crate) post: chancery_net::Client,
     /// Whether clients can show certificates.
     pub(crate) certificates: bool,
     /// Signs the cards of agents that have nothing of their own for that.

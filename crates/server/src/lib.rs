@@ -14,7 +14,6 @@ mod exchange;
 mod future_pool;
 mod grant;
 mod grpc;
-pub mod guard;
 mod host;
 mod jsonrpc;
 mod limit;

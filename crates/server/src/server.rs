@@ -17,13 +17,13 @@ use chancery_engine::{
     push::Schedule,
     store::{Sqlite, Store},
 };
+use chancery_net::{Guard, Timeouts};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     auth::{Auth, CertificateName, Scheme},
     cors::Cors,
-    guard::{self, Guard},
     host::Host,
     limit::Limits,
     listen,
@@ -308,7 +308,7 @@ impl Server {
         };
         let signer = signer(data).await?;
         let guard = if local.ip().is_loopback() { self.guard.clone().loopback(true) } else { self.guard.clone() };
-        let post = guard::Client::new(guard, guard::Timeouts::default()).map_err(Error::internal)?;
+        let post = chancery_net::Client::new(guard, Timeouts::default()).map_err(Error::internal)?;
         let webhooks = Webhooks::new(post.clone(), signer.clone());
         let certificates = self.tls.as_ref().is_some_and(Tls::asks_for_certificates);
         if certificates && self.auth.is_none() {

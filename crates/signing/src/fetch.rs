@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use tokio::time::{Instant, timeout};
 use url::{Host, Url};
 
-use crate::{Addresses, Jwk, JwkSet};
+use crate::{Jwk, JwkSet};
 
 /// A longer answer is refused.
 const MAX_BYTES: usize = 64 << 10;
@@ -30,7 +30,7 @@ const MAX_ADDRESSES: usize = 256;
 #[async_trait]
 pub trait Fetch: Send + Sync {
     /// Gets the body at an address. No credentials go along. Redirects, if followed at all, stay on the host; the body is cut off with an
-    /// error when it passes `max_bytes`; and when the request is `guarded`, it goes to addresses that [`Addresses`] lets through.
+    /// error when it passes `max_bytes`; and when the request is `guarded`, it goes to public addresses only (SSRF), also after resolving.
     async fn fetch(&self, request: &KeyRequest) -> Result<KeyResponse, FetchError>;
 }
 
@@ -82,7 +82,6 @@ impl FetchError {
 /// once a minute.
 pub struct KeyCache {
     fetch: Arc<dyn Fetch>,
-    allowed: Addresses,
     addresses: Mutex<HashMap<Url, Arc<tokio::sync::Mutex<Option<Entry>>>>>,
 }
 
@@ -95,14 +94,7 @@ struct Entry {
 impl KeyCache {
     /// Keys that are read by this.
     pub fn new(fetch: impl Fetch + 'static) -> Self {
-        Self { fetch: Arc::new(fetch), allowed: Addresses::new(), addresses: Mutex::new(HashMap::new()) }
-    }
-
-    /// Says which addresses may be called on the word of a card; public ones when not said.
-    #[must_use]
-    pub fn addresses(mut self, allowed: Addresses) -> Self {
-        self.allowed = allowed;
-        self
+        Self { fetch: Arc::new(fetch), addresses: Mutex::new(HashMap::new()) }
     }
 
     /// The key of this name at this address; `None` when the set there has no such key.
@@ -110,7 +102,7 @@ impl KeyCache {
     /// # Errors
     /// When the address may not be asked, or there is no set of keys.
     pub async fn key(&self, url: &Url, kid: &str, card: Option<&Url>, allowed_hosts: &[String]) -> Result<Option<Jwk>, FetchError> {
-        let request = self.permitted(url, card, allowed_hosts)?;
+        let request = permitted(url, card, allowed_hosts)?;
         let place = self.place(url);
         // One request at a time for one address: whoever waits finds the answer, and nobody else is held up.
         let mut place = place.lock().await;
@@ -141,24 +133,6 @@ impl KeyCache {
         }
     }
 
-    /// The request for an address, if it may be asked.
-    fn permitted(&self, url: &Url, card: Option<&Url>, allowed_hosts: &[String]) -> Result<KeyRequest, FetchError> {
-        // Nobody stands between a card and its keys at the same place of this machine, so that they may do without TLS.
-        let here = url.scheme() == "http" && is_local(url) && card.is_some_and(|card| card.origin() == url.origin());
-        if (url.scheme() != "https" && !here) || !url.username().is_empty() || url.password().is_some() {
-            return Err(FetchError::new("keys are read over https only, and without a password in the address"));
-        }
-        let host = url.host_str().unwrap_or_default();
-        let own = card.and_then(Url::host_str) == Some(host);
-        if !own && !allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host)) {
-            return Err(FetchError::new(format!("keys on {host} do not count for this card")));
-        }
-        if !own {
-            self.allowed.check_url(url).map_err(|refused| FetchError::new(format!("{host} is not asked: {refused}")))?;
-        }
-        Ok(KeyRequest { url: url.clone(), max_bytes: MAX_BYTES, guarded: !own })
-    }
-
     fn place(&self, url: &Url) -> Arc<tokio::sync::Mutex<Option<Entry>>> {
         let mut addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
         if addresses.len() >= MAX_ADDRESSES && !addresses.contains_key(url) {
@@ -179,6 +153,21 @@ impl Entry {
     fn find(&self, kid: &str) -> Option<&Jwk> {
         self.keys.as_ref().ok().and_then(|keys| keys.key(kid))
     }
+}
+
+/// The request for an address, if it may be asked.
+fn permitted(url: &Url, card: Option<&Url>, allowed_hosts: &[String]) -> Result<KeyRequest, FetchError> {
+    // Nobody stands between a card and its keys at the same place of this machine, so that they may do without TLS.
+    let here = url.scheme() == "http" && is_local(url) && card.is_some_and(|card| card.origin() == url.origin());
+    if (url.scheme() != "https" && !here) || !url.username().is_empty() || url.password().is_some() {
+        return Err(FetchError::new("keys are read over https only, and without a password in the address"));
+    }
+    let host = url.host_str().unwrap_or_default();
+    let own = card.and_then(Url::host_str) == Some(host);
+    if !own && !allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host)) {
+        return Err(FetchError::new(format!("keys on {host} do not count for this card")));
+    }
+    Ok(KeyRequest { url: url.clone(), max_bytes: MAX_BYTES, guarded: !own })
 }
 
 fn read(request: &KeyRequest, answer: &KeyResponse) -> Result<JwkSet, FetchError> {

@@ -19,7 +19,6 @@
 //!
 //! It does no I/O but for [`KeyStore`]: whoever has an HTTP client implements [`Fetch`], and [`KeyCache`] keeps it within limits.
 
-mod address;
 mod canonical;
 mod chain;
 mod der;
@@ -37,7 +36,6 @@ mod sign;
 mod store;
 mod verify;
 
-pub use address::{Addresses, Refused};
 pub use chain::{RootError, Roots, certificates};
 pub use diff::{Change, diff};
 pub use document::{Document, DocumentError};

@@ -3,13 +3,14 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result};
-use chancery::{Auth, Limits, Memory, Mount, Running, Server, Sqlite, Tls, server::guard::Guard, store::Store};
+use chancery::{Auth, Limits, Memory, Mount, Running, Server, Sqlite, Tls, store::Store};
 use chancery_config::{self as config, Config, VERSIONS};
 use chancery_core::{Card, Version};
 use chancery_engine::{
     push::Schedule,
     store::sqlite::{Durability, Options},
 };
+use chancery_net::Guard;
 
 use super::{Serve, demo::Seals};
 use crate::{

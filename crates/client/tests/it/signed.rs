@@ -248,20 +248,20 @@ async fn an_extended_card_is_checked_by_itself() {
 /// the place of a key set, over no binding.
 #[tokio::test]
 async fn a_guarded_client_is_not_led_inward() {
-    use chancery_client::seal::{Addresses, Refused};
+    use chancery_net::{Blocked, Guard};
     let inside = Peer::start(|asked| json_response(200, &hello(asked))).await;
     let port = inside.url.rsplit(':').next().unwrap().to_owned();
     let refused = |error: &Error| {
         let mut cause: Option<&dyn std::error::Error> = Some(error);
         while let Some(one) = cause {
-            if one.downcast_ref::<Refused>().is_some() {
+            if one.downcast_ref::<Blocked>().is_some() {
                 return true;
             }
             cause = one.source();
         }
         false
     };
-    let guarded = Client::builder().guard(Addresses::new()).retries(0);
+    let guarded = Client::builder().guard(Guard::new()).retries(0);
     for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1", "169.254.169.254", "metadata.google.internal"] {
         let error = guarded.connect(&format!("http://{host}:{port}")).await.unwrap_err();
         assert!(refused(&error), "{host}: {error:?}");
@@ -285,7 +285,7 @@ async fn a_guarded_client_is_not_led_inward() {
     assert!(error.to_string().contains("localhost is not asked"), "{error}");
     assert!(inside.asked().is_empty());
     // What is opened is open.
-    let open = Client::builder().guard(Addresses::new().loopback(true));
+    let open = Client::builder().guard(Guard::new().loopback(true));
     let card =
         Card::new("Told", "Is here").skill("hello", "Says hello").streaming(false).interface(&inside.url, Binding::JsonRpc, Version::V1_0);
     let client = open.connect_card(&serde_json::to_vec(&card).unwrap(), None).unwrap();

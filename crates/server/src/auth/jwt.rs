@@ -11,8 +11,6 @@ use super::{
     keys::{self, Keys, Source},
     scheme::{Identity, Proven},
 };
-use crate::guard;
-
 /// How many may have acted for a subject, one for the other.
 const ACTORS: usize = 8;
 
@@ -172,7 +170,7 @@ impl Jwt {
     }
 
     /// Checks what is said, and says who fetches keys.
-    pub(super) fn prepare(&self, client: &guard::Client) -> Result<()> {
+    pub(super) fn prepare(&self, client: &chancery_net::Client) -> Result<()> {
         let wrong = |what: &str| Err(Error::internal(format!("the tokens of {:?}: {what}", self.issuer)));
         if self.issuer.is_empty() || self.audiences.iter().all(String::is_empty) {
             return wrong("an issuer and an audience must be named");

@@ -25,8 +25,6 @@ use jsonwebtoken::{
 use serde::Deserialize;
 use url::Url;
 
-use crate::guard;
-
 /// Bytes of a key set or a discovery document.
 const MOST: usize = 512 * 1_024;
 /// Keys of a set that are looked at.
@@ -51,7 +49,7 @@ pub(super) enum Source {
 /// A set of keys and where it comes from.
 pub(super) struct Keys {
     pub(super) source: Source,
-    client: OnceLock<guard::Client>,
+    client: OnceLock<chancery_net::Client>,
     state: Mutex<State>,
     /// Held while a set is fetched.
     fetching: tokio::sync::Mutex<()>,
@@ -135,7 +133,7 @@ impl Keys {
     }
 
     /// Who fetches. The first one stays: a scheme may belong to several agents of one server.
-    pub(super) fn connect(&self, client: &guard::Client) {
+    pub(super) fn connect(&self, client: &chancery_net::Client) {
         drop(self.client.set(client.clone()));
     }
 
@@ -229,7 +227,7 @@ impl Keys {
         if response.status() != StatusCode::OK {
             return Err(format!("the answer is {}", response.status()).into());
         }
-        Ok(guard::body(response, MOST).await?)
+        Ok(chancery_net::read_body(response, MOST).await?)
     }
 }
 

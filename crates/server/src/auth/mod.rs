@@ -36,8 +36,6 @@ pub use self::{
     scheme::{Digest, Holder, Scheme},
 };
 pub(crate) use self::{certificate::PeerCertificate, skill::shown_to};
-use crate::guard;
-
 /// Who may come in.
 ///
 /// ```
@@ -182,7 +180,7 @@ impl Auth {
     ///
     /// # Errors
     /// The first thing that is wrong.
-    pub(crate) fn prepare(&self, client: &guard::Client, certificates: bool) -> Result<()> {
+    pub(crate) fn prepare(&self, client: &chancery_net::Client, certificates: bool) -> Result<()> {
         let wrong = |what: String| Err(Error::internal(what));
         if self.schemes.is_empty() {
             return wrong("auth has no scheme; leave it out to let everybody in".to_owned());

@@ -7,7 +7,7 @@
 //!  outbox --Notification--> dialect of the config's creator --> body
 //!                           token, credential               --> headers
 //!                           Key                             --> webhook-signature
-//!                           guard::Client                   --> POST, to a checked address
+//!                           chancery_net::Client            --> POST, to a checked address
 //!         <--Sent---------- 2xx accepted, 410 gone, everything else failed (Retry-After)
 //! ```
 //!
@@ -16,10 +16,8 @@
 //!
 //! ```no_run
 //! use chancery_engine::{Engine, Failure, Outcome, Turn};
-//! use chancery_server::{
-//!     guard::{Client, Guard, Timeouts},
-//!     webhook::{Key, Webhooks},
-//! };
+//! use chancery_net::{Client, Guard, Timeouts};
+//! use chancery_server::webhook::{Key, Webhooks};
 //!
 //! # async fn echo(turn: Turn) -> Result<Outcome, Failure> { Ok(Outcome::reply(turn.text())) }
 //! # fn start(card: chancery_core::Card) -> Result<(), Box<dyn std::error::Error>> {
@@ -41,12 +39,11 @@ use chancery_engine::{
     clock::{Clock, SystemClock},
     push::{Notification, Sender, Sent},
 };
+use chancery_net::{Blocked, Client};
 use chancery_wire::Dialect;
 use http::{Method, StatusCode};
 
 pub use key::{Key, KeyError};
-
-use crate::guard::{self, Client, Refused};
 
 /// How much of an answer is read, so that its connection can be used again.
 const ANSWER: usize = 4 * 1024;
@@ -65,7 +62,7 @@ pub struct Webhooks {
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error("the URL of the webhook is refused")]
-    Refused(#[source] Refused),
+    Refused(#[source] Blocked),
     #[error("the header {0:?} cannot be sent")]
     Header(String),
     #[error("the notification has no JSON form in the version of the webhook")]
@@ -109,7 +106,7 @@ impl Webhooks {
         let response = request.headers(headers).body(body).send().await.map_err(Failure::from)?;
         let sent = answer::read(response.status(), response.headers(), self.clock.now());
         // Neither a long nor a broken body changes what the status says.
-        drop(tokio::time::timeout(REST, guard::body(response, ANSWER)).await);
+        drop(tokio::time::timeout(REST, chancery_net::read_body(response, ANSWER)).await);
         Ok(sent)
     }
 }
@@ -132,7 +129,7 @@ impl Sender for Webhooks {
 
 impl From<reqwest::Error> for Failure {
     fn from(error: reqwest::Error) -> Self {
-        if let Some(reason) = guard::refusal(&error) {
+        if let Some(reason) = chancery_net::blocked(&error) {
             return Self::Refused(reason.clone());
         }
         // The query of a webhook's URL may hold a secret.

@@ -11,7 +11,6 @@
 mod address;
 mod auth;
 mod grpc;
-mod guard;
 mod malformed;
 mod names;
 mod signing;

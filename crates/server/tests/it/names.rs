@@ -4,10 +4,10 @@ use std::{path::PathBuf, time::Duration};
 
 use chancery_core::{Card, TaskState};
 use chancery_engine::{Engine, Failure, Outcome, Turn, store::Sqlite};
+use chancery_net::Guard;
 use chancery_server::{
     Auth, Mount, Running, Server,
     auth::{Digest, Holder, Scheme},
-    guard::Guard,
 };
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
 //! Notifications as a receiver sees them, through real sockets and a real engine.
 
 use std::{
-    collections::HashSet,
+    collections::{HashSet, VecDeque},
     convert::Infallible,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
@@ -20,7 +20,7 @@ use base64::{
 };
 use bytes::Bytes;
 use chancery_core::{
-    Artifact, Binding, Caller, Card, ListPushConfigs, Operations, Origin, PushConfig, SendMessage, SendReply, Task, Version,
+    Artifact, Binding, BoxError, Caller, Card, ListPushConfigs, Operations, Origin, PushConfig, SendMessage, SendReply, Task, Version,
 };
 use chancery_engine::{
     Engine, Failure, Outcome, Turn,
@@ -28,9 +28,9 @@ use chancery_engine::{
     push::{Notification, Schedule, Sender, Sent},
     store::{Memory, Sqlite, Store},
 };
+use chancery_net::{Client, Guard, Resolver, Timeouts};
 use chancery_server::{
     Server,
-    guard::{Client, Guard, Timeouts},
     webhook::{Key, KeyError, Webhooks},
 };
 use http::{HeaderMap, Response};
@@ -43,8 +43,6 @@ use tokio::{
     net::TcpListener,
     task::{AbortHandle, JoinSet},
 };
-
-use crate::guard::Answers;
 
 /// A request as it arrived.
 #[derive(Debug, Clone)]
@@ -588,6 +586,33 @@ async fn an_odd_config_id_makes_no_odd_header() {
     assert_eq!((&ids[0], ids.iter().collect::<HashSet<_>>().len()), (&ids[1], 4));
     assert!(ids.iter().all(|id| id.starts_with("sha256-")));
     assert!(receiver.seen().iter().all(|received| !received.headers.contains_key("x-evil") && verify(received, &bench.key.jwks())));
+}
+
+/// A resolver with prepared answers; it notes the names it was asked for.
+#[derive(Clone, Default)]
+struct Answers {
+    prepared: Arc<Mutex<VecDeque<Vec<IpAddr>>>>,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Answers {
+    fn new(prepared: &[&[&str]]) -> Self {
+        let read = |answer: &&[&str]| answer.iter().map(|address| address.parse().unwrap()).collect();
+        Self { prepared: Arc::new(Mutex::new(prepared.iter().map(read).collect())), asked: Arc::default() }
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+#[async_trait]
+impl Resolver for Answers {
+    async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, BoxError> {
+        self.asked.lock().unwrap().push(name.to_owned());
+        let answer = self.prepared.lock().unwrap().pop_front();
+        answer.ok_or_else(|| "asked too often".into())
+    }
 }
 
 /// Guarantee G12, V10-HOOKSEC-001, V03-PUSH-005: the outbox goes through the guard, for literals and for names.

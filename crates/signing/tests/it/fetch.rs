@@ -10,8 +10,8 @@ use std::{
 
 use async_trait::async_trait;
 use chancery_signing::{
-    Addresses, Algorithm, Document, Fetch, FetchError, Jwk, JwkSet, KeyCache, KeyOrigin, KeyRequest, KeyResponse, KeySource, Outcome,
-    Policy, Report, Signer, SigningKey, Verdict, Verifier,
+    Algorithm, Document, Fetch, FetchError, Jwk, JwkSet, KeyCache, KeyOrigin, KeyRequest, KeyResponse, KeySource, Outcome, Policy, Report,
+    Signer, SigningKey, Verdict, Verifier,
 };
 use tokio::time::advance;
 use url::Url;
@@ -157,7 +157,7 @@ async fn a_registry_is_asked_last() {
     }
 }
 
-/// SC-22, V10-SIGN-012: nothing but https, nothing but the card's host and those that were allowed, and no private address.
+/// SC-22, V10-SIGN-012: nothing but https, nothing but the card's host and those that were allowed, and these at public addresses only.
 #[tokio::test]
 async fn keys_elsewhere_do_not_count() {
     let key = key("k");
@@ -166,24 +166,23 @@ async fn keys_elsewhere_do_not_count() {
         "https://evil.example.com/keys.json",
         "https://agent.example.com.evil.example/keys.json",
         "https://user:secret@agent.example.com/keys.json",
-        "https://10.0.0.7/keys.json",
-        "https://localhost/keys.json",
-        "https://[::1]/keys.json",
         "file:///etc/passwd",
         "keys.json",
     ];
     for address in addresses {
         let host = Host::with(&[&key]);
         let mut policy = Policy::default();
-        policy.allow_key_hosts = vec!["keys.example.com".into(), "10.0.0.7".into(), "localhost".into(), "[::1]".into()];
+        policy.allow_key_hosts = vec!["keys.example.com".to_owned()];
         assert_eq!(check(&host, policy, &signed(&key, Some(address))).await.result, Verdict::NoKey, "{address}");
         assert_eq!(host.asked(), 0, "{address}");
     }
-    let host = Host::with(&[&key]);
-    let mut policy = Policy::default();
-    policy.allow_key_hosts = vec!["keys.example.com".to_owned()];
-    assert_eq!(check(&host, policy, &signed(&key, Some("https://keys.example.com/k"))).await.result, Verdict::Accept);
-    assert_eq!(host.answer.lock().unwrap().guarded, Some(true), "another host is to be reached on public addresses only");
+    for allowed in ["keys.example.com", "10.0.0.7", "localhost", "[::1]"] {
+        let host = Host::with(&[&key]);
+        let mut policy = Policy::default();
+        policy.allow_key_hosts = vec![allowed.to_owned()];
+        assert_eq!(check(&host, policy, &signed(&key, Some(&format!("https://{allowed}/k")))).await.result, Verdict::Accept);
+        assert_eq!(host.answer.lock().unwrap().guarded, Some(true), "another host is to be reached on public addresses only");
+    }
 }
 
 /// SC-22
@@ -290,30 +289,6 @@ async fn a_failure_is_remembered_for_a_minute() {
     assert!(cache.key(&url, "k", Some(&card_address()), &[]).await.unwrap().is_some());
 }
 
-#[test]
-fn addresses_off_the_public_network_are_known() {
-    for address in [
-        "127.0.0.1",
-        "10.1.2.3",
-        "172.16.0.1",
-        "192.168.1.1",
-        "169.254.169.254",
-        "100.64.0.1",
-        "0.0.0.0",
-        "255.255.255.255",
-        "::1",
-        "fe80::1",
-        "fd00::1",
-        "::",
-        "::ffff:10.0.0.1",
-    ] {
-        assert!(Addresses::new().check_address(address.parse().unwrap()).is_err(), "{address}");
-    }
-    for address in ["1.1.1.1", "172.15.0.1", "100.128.0.1", "2606:4700::1111"] {
-        assert!(Addresses::new().check_address(address.parse().unwrap()).is_ok(), "{address}");
-    }
-}
-
 /// SC-22: on this machine, and at the very place of the card, keys need no TLS; anywhere else they do, whatever the card says.
 #[tokio::test]
 async fn keys_beside_a_card_on_this_machine_need_no_tls() {
@@ -332,30 +307,4 @@ async fn keys_beside_a_card_on_this_machine_need_no_tls() {
         let found = cache.key(&Url::parse(keys).unwrap(), "k", Some(&Url::parse(card).unwrap()), &[]).await;
         assert_eq!(found.is_ok(), asked, "{card} {keys} {found:?}");
     }
-}
-
-/// Guarantee G12: a key set that a card points to on an allowed host is asked for at addresses that the one rule lets through.
-#[tokio::test]
-async fn key_sets_inside_are_not_asked_for() {
-    let key = key("k");
-    let inside = [
-        "127.0.0.1",
-        "[::1]",
-        "10.0.0.1",
-        "169.254.169.254",
-        "[::ffff:192.168.0.1]",
-        "[64:ff9b::a00:1]",
-        "localhost",
-        "metadata.google.internal",
-    ];
-    for host in inside {
-        let url = Url::parse(&format!("https://{host}/keys")).unwrap();
-        let allowed = [url.host_str().unwrap().to_owned()];
-        let peer = Host::with(&[&key]);
-        let found = KeyCache::new(peer.clone()).key(&url, "k", Some(&card_address()), &allowed).await;
-        assert!(found.is_err() && peer.asked() == 0, "{host}");
-    }
-    let url = Url::parse("https://10.0.0.1/keys").unwrap();
-    let open = KeyCache::new(Host::with(&[&key])).addresses(Addresses::new().allow("10.0.0.0/8".parse().unwrap()));
-    assert!(open.key(&url, "k", Some(&card_address()), &["10.0.0.1".to_owned()]).await.unwrap().is_some());
 }

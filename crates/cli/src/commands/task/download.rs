@@ -7,7 +7,7 @@ use std::{
 };
 
 use chancery_core::{Artifact, Bytes, Content, GetTask, Operations as _, Part};
-use chancery_server::guard::{self, Guard, Timeouts};
+use chancery_net::{Guard, Timeouts};
 use serde_json::json;
 
 use crate::{
@@ -102,9 +102,9 @@ async fn fetch(context: &Context, agent: &Agent, url: &str) -> Result<Bytes, Tro
         }
     }
     let timeouts = Timeouts { connect: context.settings.connect_timeout, whole: context.call_limit().min(LONGEST) };
-    let fetcher = guard::Client::new(guard, timeouts).map_err(|error| Trouble::internal(with_cause(&error)))?;
+    let fetcher = chancery_net::Client::new(guard, timeouts).map_err(|error| Trouble::internal(with_cause(&error)))?;
     let request = fetcher.request(http::Method::GET, url).map_err(|why| refused(why.to_string()))?;
-    let response = request.send().await.map_err(|error| match guard::refusal(&error) {
+    let response = request.send().await.map_err(|error| match chancery_net::blocked(&error) {
         Some(why) => refused(why.to_string()),
         None => Trouble::unreachable(format!("a file cannot be fetched: {}", with_cause(&error)))
             .hint("leave --fetch out to save the URL itself"),
@@ -113,7 +113,7 @@ async fn fetch(context: &Context, agent: &Agent, url: &str) -> Result<Bytes, Tro
     if !status.is_success() {
         return Err(Trouble::internal(format!("{url} was answered with status {}", status.as_u16())).status(status.as_u16()));
     }
-    let body = guard::body(response, FETCHED).await;
+    let body = chancery_net::read_body(response, FETCHED).await;
     body.map(Bytes::from).map_err(|error| Trouble::unreachable(format!("{url} broke off: {}", with_cause(&error))))
 }
 

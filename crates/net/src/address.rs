@@ -1,9 +1,7 @@
-//! Which addresses may be called on a stranger's word.
+//! SSRF address policy: which addresses may be called on a stranger's word.
 //!
-//! A webhook's URL, a card's address or the place of a key set comes from somebody else. Without a rule that somebody makes us call our own
-//! neighbors: the database, the router, the metadata service of the cloud. So only public addresses are called, and what their owner has
-//! opened by name. This is the rule; whoever opens connections asks it about every URL, and again about every address that a name has
-//! been resolved to, and connects to that very address.
+//! Only public addresses are called, and what the operator has opened by network. This is the rule; [`Guard`](crate::Guard) asks it about
+//! every URL, and again about every address that a name has been resolved to.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -34,23 +32,8 @@ const METADATA: [IpAddr; 6] = [
 ];
 
 /// Which addresses may be called on a stranger's word: public ones, and those that were opened.
-///
-/// The text of a host is never compared with addresses: `http://2130706433/` is 127.0.0.1, and only the parser knows that.
-///
-/// ```
-/// use chancery_signing::{Addresses, Refused};
-///
-/// let addresses = Addresses::new();
-/// assert!(addresses.check("https://agent.example/keys").is_ok());
-/// assert_eq!(addresses.check("http://0x7f.1/"), Err(Refused::Address([127, 0, 0, 1].into())));
-///
-/// let addresses = Addresses::new().allow("10.20.0.0/16".parse()?);
-/// assert!(addresses.check("http://10.20.3.4/keys").is_ok());
-/// assert!(addresses.check("http://10.21.3.4/keys").is_err());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Addresses {
+pub(crate) struct AddressPolicy {
     allowed: Vec<IpNet>,
     loopback: bool,
 }
@@ -58,7 +41,7 @@ pub struct Addresses {
 /// Why a URL is not called. What is displayed may be shown to a peer; the address is for our logs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Refused {
+pub enum Blocked {
     /// It is not a URL, or it has no host.
     #[error("the URL cannot be read")]
     Unreadable,
@@ -76,51 +59,37 @@ pub enum Refused {
     Address(IpAddr),
 }
 
-impl Addresses {
-    /// Public addresses only.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
+impl AddressPolicy {
     /// Lets through this network too. The metadata services of clouds stay closed.
-    #[must_use]
-    pub fn allow(mut self, network: IpNet) -> Self {
+    pub(crate) fn allow(mut self, network: IpNet) -> Self {
         self.allowed.push(network);
         self
     }
 
     /// Whether this machine's own loopback addresses are let through.
-    #[must_use]
-    pub fn loopback(mut self, open: bool) -> Self {
+    pub(crate) fn loopback(mut self, open: bool) -> Self {
         self.loopback = open;
         self
     }
 
     /// Reads a URL and checks what can be checked without resolving its name.
-    ///
-    /// # Errors
-    /// When the URL may not be called.
-    pub fn check(&self, url: &str) -> Result<Url, Refused> {
-        let url = Url::parse(url).map_err(|_| Refused::Unreadable)?;
+    pub(crate) fn check(&self, url: &str) -> Result<Url, Blocked> {
+        let url = Url::parse(url).map_err(|_| Blocked::Unreadable)?;
         self.check_url(&url)?;
         Ok(url)
     }
 
     /// Checks what can be checked without resolving the name: the scheme, the name itself, and the address
     /// when the host is one. The addresses of a name are checked when it is resolved for a connection.
-    ///
-    /// # Errors
-    /// When the URL may not be called.
-    pub fn check_url(&self, url: &Url) -> Result<(), Refused> {
+    pub(crate) fn check_url(&self, url: &Url) -> Result<(), Blocked> {
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(Refused::Scheme);
+            return Err(Blocked::Scheme);
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(Refused::UserInfo);
+            return Err(Blocked::UserInfo);
         }
         match url.host() {
-            None => Err(Refused::Unreadable),
+            None => Err(Blocked::Unreadable),
             Some(Host::Domain(name)) => self.check_name(name),
             Some(Host::Ipv4(address)) => self.check_address(address.into()),
             Some(Host::Ipv6(address)) => self.check_address(address.into()),
@@ -128,27 +97,21 @@ impl Addresses {
     }
 
     /// Checks an address.
-    ///
-    /// # Errors
-    /// When it is neither public nor allowed.
-    pub fn check_address(&self, address: IpAddr) -> Result<(), Refused> {
+    pub(crate) fn check_address(&self, address: IpAddr) -> Result<(), Blocked> {
         let inner = match address {
             IpAddr::V4(_) => vec![address],
             IpAddr::V6(outer) => reached(outer),
         };
-        if inner.iter().all(|inner| self.lets_through(*inner)) { Ok(()) } else { Err(Refused::Address(address)) }
+        if inner.iter().all(|inner| self.lets_through(*inner)) { Ok(()) } else { Err(Blocked::Address(address)) }
     }
 
     /// Checks the name of a host, before it is resolved.
-    ///
-    /// # Errors
-    /// When hosts of this name are never called.
-    pub fn check_name(&self, name: &str) -> Result<(), Refused> {
+    pub(crate) fn check_name(&self, name: &str) -> Result<(), Blocked> {
         // A name with a dot at its end is the same name.
         let plain = name.trim_end_matches('.').to_ascii_lowercase();
         let local = plain == "localhost" || plain.ends_with(".localhost");
         if plain.is_empty() || METADATA_NAMES.contains(&plain.as_str()) || (local && !self.loopback) {
-            return Err(Refused::Name(plain));
+            return Err(Blocked::Name(plain));
         }
         Ok(())
     }

@@ -2,18 +2,20 @@
 
 use std::{
     collections::VecDeque,
-    net::{IpAddr, SocketAddr},
+    net::IpAddr,
     process::Command,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
+use async_trait::async_trait;
 use bytes::Bytes;
-use chancery_server::guard::{BodyError, Client, Guard, Refused, Timeouts, body, refusal};
+use chancery_core::BoxError;
+use chancery_net::{Blocked, BodyError, Client, Guard, Resolver, Timeouts, blocked, read_body};
 use http::{Method, StatusCode};
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::dns::Resolve;
 
-use crate::webhook::{Receiver, answer};
+use crate::receiver::{Receiver, answer};
 
 /// URLs that lead to places which are nobody else's business.
 const HOSTILE: &[&str] = &[
@@ -246,7 +248,7 @@ fn loopback_is_opened_by_configuration_only() {
 #[test]
 fn a_refusal_shows_no_address() {
     let refused = Guard::new().check("http://10.1.2.3/").unwrap_err();
-    assert_eq!(refused, Refused::Address([10, 1, 2, 3].into()));
+    assert_eq!(refused, Blocked::Address([10, 1, 2, 3].into()));
     assert!(!refused.to_string().contains("10.1"), "{refused}");
     let refused = Guard::new().check("http://metadata.google.internal/").unwrap_err();
     assert!(!refused.to_string().contains("google"), "{refused}");
@@ -254,37 +256,36 @@ fn a_refusal_shows_no_address() {
 
 /// A resolver with prepared answers; it notes the names it was asked for.
 #[derive(Clone, Default)]
-pub(crate) struct Answers {
+struct Answers {
     prepared: Arc<Mutex<VecDeque<Vec<IpAddr>>>>,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Answers {
-    pub(crate) fn new(prepared: &[&[&str]]) -> Self {
+    fn new(prepared: &[&[&str]]) -> Self {
         let read = |answer: &&[&str]| answer.iter().map(|address| address.parse().unwrap()).collect();
         Self { prepared: Arc::new(Mutex::new(prepared.iter().map(read).collect())), asked: Arc::default() }
     }
 
-    pub(crate) fn asked(&self) -> Vec<String> {
+    fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }
 }
 
-impl Resolve for Answers {
-    fn resolve(&self, name: Name) -> Resolving {
-        self.asked.lock().unwrap().push(name.as_str().to_owned());
+#[async_trait]
+impl Resolver for Answers {
+    async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, BoxError> {
+        self.asked.lock().unwrap().push(name.to_owned());
         let answer = self.prepared.lock().unwrap().pop_front();
-        Box::pin(async move {
-            let addresses = answer.ok_or("asked too often")?;
-            Ok(Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
-        })
+        answer.ok_or_else(|| "asked too often".into())
     }
 }
 
+/// What the connector of an HTTP client gets for a name.
 async fn resolved(guard: &Guard, name: &str) -> Result<Vec<IpAddr>, String> {
     match Resolve::resolve(guard, name.parse().unwrap()).await {
         Ok(addresses) => Ok(addresses.map(|address| address.ip()).collect()),
-        Err(error) => Err(error.downcast::<Refused>().map_or_else(|error| error.to_string(), |refused| format!("{refused:?}"))),
+        Err(error) => Err(error.downcast::<Blocked>().map_or_else(|error| error.to_string(), |blocked| format!("{blocked:?}"))),
     }
 }
 
@@ -310,7 +311,7 @@ async fn a_name_with_any_bad_address_is_refused() {
     assert_eq!(resolved(&guard, "client.example").await.unwrap(), both);
 }
 
-/// Names that are never called are not even asked for.
+/// SC-22: names that are never called are not even asked for.
 #[tokio::test]
 async fn a_forbidden_name_is_not_resolved() {
     let answers = Answers::new(&[&["8.8.8.8"]]);
@@ -336,7 +337,7 @@ fn quick() -> Timeouts {
 /// Guarantee G12: the connection goes to the address that was checked, and a changed answer is checked again.
 #[tokio::test]
 async fn a_name_that_answers_differently_the_second_time_gains_nothing() {
-    let receiver = Receiver::start(|_, _| Some(answer(200, &[("connection", "close")]))).await;
+    let receiver = Receiver::start(|| answer(200, &[("connection", "close")])).await;
     let answers = Answers::new(&[&["127.0.0.1"], &["127.0.0.2"]]);
     let client = Client::new(Guard::new().allow("127.0.0.1/32".parse().unwrap()).resolver(answers.clone()), quick()).unwrap();
     let url = format!("http://rebind.example:{}/hook", receiver.address.port());
@@ -344,19 +345,19 @@ async fn a_name_that_answers_differently_the_second_time_gains_nothing() {
     assert_eq!((response.status(), answers.asked().len()), (StatusCode::OK, 1));
     assert_eq!(response.remote_addr(), Some(receiver.address));
     let error = client.request(Method::POST, &url).unwrap().send().await.unwrap_err();
-    assert_eq!(refusal(&error), Some(&Refused::Address([127, 0, 0, 2].into())), "{error:?}");
+    assert_eq!(blocked(&error), Some(&Blocked::Address([127, 0, 0, 2].into())), "{error:?}");
     assert_eq!((receiver.seen().len(), answers.asked().len()), (1, 2));
-    assert_eq!(receiver.seen()[0].headers["host"], format!("rebind.example:{}", receiver.address.port()));
+    assert_eq!(receiver.seen()[0]["host"], format!("rebind.example:{}", receiver.address.port()));
 }
 
 /// The connector does not ask the resolver about addresses, so the client checks them itself.
 #[tokio::test]
 async fn a_literal_address_is_refused_before_a_request_exists() {
-    let receiver = Receiver::start(|_, _| Some(answer(200, &[]))).await;
+    let receiver = Receiver::start(|| answer(200, &[])).await;
     let client = Client::new(Guard::new(), quick()).unwrap();
     for host in ["127.0.0.1", "2130706433", "[::ffff:127.0.0.1]"] {
         let url = format!("http://{host}:{}/", receiver.address.port());
-        assert!(matches!(client.request(Method::GET, &url), Err(Refused::Address(_))), "{host}");
+        assert!(matches!(client.request(Method::GET, &url), Err(Blocked::Address(_))), "{host}");
     }
     assert!(receiver.seen().is_empty());
 }
@@ -364,11 +365,11 @@ async fn a_literal_address_is_refused_before_a_request_exists() {
 /// Guarantee G12: redirects are answers like others.
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
-    let aim = Receiver::start(|_, _| Some(answer(200, &[]))).await;
+    let aim = Receiver::start(|| answer(200, &[])).await;
     let location = aim.url();
     for status in [301, 302, 303, 307, 308] {
         let location = location.clone();
-        let receiver = Receiver::start(move |_, _| Some(answer(status, &[("location", &location)]))).await;
+        let receiver = Receiver::start(move || answer(status, &[("location", &location)])).await;
         let client = Client::new(Guard::new().loopback(true), quick()).unwrap();
         let response = client.request(Method::POST, &receiver.url()).unwrap().send().await.unwrap();
         assert_eq!((response.status().as_u16(), receiver.seen().len()), (status, 1));
@@ -378,16 +379,16 @@ async fn a_redirect_is_not_followed() {
 
 #[tokio::test]
 async fn an_answer_is_read_up_to_its_limit() {
-    let receiver = Receiver::start(|_, _| {
+    let receiver = Receiver::start(|| {
         let mut response = answer(200, &[]);
         *response.body_mut() = Bytes::from(vec![b'x'; 100_000]).into();
-        Some(response)
+        response
     })
     .await;
     let client = Client::new(Guard::new().loopback(true), quick()).unwrap();
     let get = async || client.request(Method::GET, &receiver.url()).unwrap().send().await.unwrap();
-    assert_eq!(body(get().await, 100_000).await.unwrap().len(), 100_000);
-    assert!(matches!(body(get().await, 99_999).await, Err(BodyError::TooLong)));
+    assert_eq!(read_body(get().await, 100_000).await.unwrap().len(), 100_000);
+    assert!(matches!(read_body(get().await, 99_999).await, Err(BodyError::TooLong)));
 }
 
 const CHILD: &str = "CHANCERY_TEST_PROXY_CHILD";
@@ -405,9 +406,34 @@ async fn proxy_variables_are_ignored() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
         return;
     }
-    let receiver = Receiver::start(|_, _| Some(answer(200, &[]))).await;
+    let receiver = Receiver::start(|| answer(200, &[])).await;
     let guard = Guard::new().loopback(true).resolver(Answers::new(&[&["127.0.0.1"]]));
     let url = format!("http://client.example:{}/", receiver.address.port());
     let response = Client::new(guard, quick()).unwrap().request(Method::GET, &url).unwrap().send().await.unwrap();
     assert_eq!((response.status(), receiver.seen().len()), (StatusCode::OK, 1));
+}
+
+#[test]
+fn addresses_off_the_public_network_are_known() {
+    let url = |address: &str| if address.contains(':') { format!("http://[{address}]/") } else { format!("http://{address}/") };
+    for address in [
+        "127.0.0.1",
+        "10.1.2.3",
+        "172.16.0.1",
+        "192.168.1.1",
+        "169.254.169.254",
+        "100.64.0.1",
+        "0.0.0.0",
+        "255.255.255.255",
+        "::1",
+        "fe80::1",
+        "fd00::1",
+        "::",
+        "::ffff:10.0.0.1",
+    ] {
+        assert!(Guard::new().check(&url(address)).is_err(), "{address}");
+    }
+    for address in ["1.1.1.1", "172.15.0.1", "100.128.0.1", "2606:4700::1111"] {
+        assert!(Guard::new().check(&url(address)).is_ok(), "{address}");
+    }
 }
