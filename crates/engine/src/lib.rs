@@ -2,7 +2,6 @@
 
 mod agent;
 pub mod clock;
-mod desk;
 mod driver;
 mod engine;
 mod feed;
@@ -12,6 +11,7 @@ mod keys;
 mod live;
 mod lives;
 mod log;
+mod mailbox;
 mod names;
 mod pack;
 mod page;

@@ -9,7 +9,7 @@ use chancery_core::{
 
 use crate::{
     agent::Failure,
-    desk::Desk,
+    mailbox::Mailbox,
     engine::Inner,
     journal::Journal,
     pass::{Passing, calls::Calls, perform, record::Record},
@@ -36,7 +36,7 @@ pub(crate) struct Shared {
     pub(crate) accepted_output_modes: Vec<String>,
     pub(crate) attempt: u32,
     pub(crate) engine: Arc<Inner>,
-    pub(crate) desk: Desk,
+    pub(crate) mailbox: Mailbox,
     /// The text of a message that is not one text.
     pub(crate) text: OnceLock<String>,
     /// What other agents do for this turn; most turns ask nobody.
@@ -200,7 +200,7 @@ impl Turn {
     /// Waits until the task is canceled or the server stops. The future of the turn is dropped soon
     /// after; this is for work that was handed to other tasks.
     pub async fn canceled(&self) {
-        self.shared.desk.over().await;
+        self.shared.mailbox.over().await;
     }
 
     /// The tasks that the message refers to, as far as the caller may see them.
@@ -258,7 +258,7 @@ impl Turn {
     /// for this turn, go to those.
     pub async fn next_message(&self) -> Option<Message> {
         let asked = || self.shared.calls.get().is_some_and(|calls| calls.is_waiting());
-        self.shared.desk.message_for(|_| !asked()).await
+        self.shared.mailbox.message_for(|_| !asked()).await
     }
 
     /// Asks a question and waits for the answer, within the turn.
@@ -286,8 +286,8 @@ impl Turn {
         }
     }
 
-    pub(crate) fn desk(&self) -> &Desk {
-        &self.shared.desk
+    pub(crate) fn mailbox(&self) -> &Mailbox {
+        &self.shared.mailbox
     }
 
     /// Says a status and notes something about the task for ourselves, in one commit.
@@ -336,7 +336,7 @@ impl Turn {
     }
 
     pub(crate) async fn emit(&self, emitted: Emitted) -> Result<(), Failure> {
-        if self.shared.desk.say(emitted).await { Ok(()) } else { Err(gone()) }
+        if self.shared.mailbox.emit(emitted).await { Ok(()) } else { Err(gone()) }
     }
 }
 

@@ -96,7 +96,7 @@ impl Driver {
         self.journal.put(Entry::with_message(update, message.clone()));
         self.waiting.push(Waiting { seq: self.journal.seq(), wait, answer });
         match &self.run {
-            Some(run) => run.turn.desk().lay(message),
+            Some(run) => run.turn.mailbox().deliver(message),
             None => {
                 // The answer to what another agent asked goes to the turn that asked it, which is run again.
                 let began = self.journal.live.read(calls::began);
@@ -107,7 +107,7 @@ impl Driver {
                 self.queue.push_back(Opening::new(message, caller, &mut send));
                 self.next_turn();
                 if let (Some(run), Some(answer)) = (&self.run, answer) {
-                    run.turn.desk().lay(answer);
+                    run.turn.mailbox().deliver(answer);
                 }
             }
         }

@@ -296,15 +296,15 @@ impl Driver {
             if stopping.as_mut().as_pin_mut().is_some_and(|stopping| stopping.poll(cx).is_ready()) {
                 return happened(Happened::Stopped);
             }
-            let desk = run.turn.desk();
+            let mailbox = run.turn.mailbox();
             if may_speak {
-                if desk.hear(&mut self.heard, None) {
+                if mailbox.drain(&mut self.heard, None) {
                     return happened(Happened::Said);
                 }
                 match catch_unwind(AssertUnwindSafe(|| run.agent.as_mut().poll(cx))) {
                     Ok(Poll::Ready(outcome)) => return happened(Happened::Ended(Box::new(outcome))),
                     Err(_) => return happened(Happened::Panicked),
-                    Ok(Poll::Pending) if desk.hear(&mut self.heard, Some(cx.waker())) => return happened(Happened::Said),
+                    Ok(Poll::Pending) if mailbox.drain(&mut self.heard, Some(cx.waker())) => return happened(Happened::Said),
                     Ok(Poll::Pending) => {}
                 }
             }

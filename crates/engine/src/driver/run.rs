@@ -11,7 +11,7 @@ use tokio::{
 use super::{Answer, Driver, Unborn};
 use crate::{
     agent::{Ending, Failure, Outcome, Running},
-    desk::Desk,
+    mailbox::Mailbox,
     journal::Journal,
     keys::Keyed,
     pass::{
@@ -129,7 +129,7 @@ impl Driver {
             accepted_output_modes,
             attempt: self.attempt,
             engine: engine.clone(),
-            desk: Desk::default(),
+            mailbox: Mailbox::default(),
             text: OnceLock::new(),
             calls: OnceLock::new(),
         })
@@ -153,7 +153,7 @@ impl Driver {
 
     pub(super) fn ended(&mut self, ending: Result<Ending, Failure>) {
         // What was said before the end comes first.
-        if self.run.as_ref().is_some_and(|run| run.turn.desk().hear(&mut self.heard, None)) {
+        if self.run.as_ref().is_some_and(|run| run.turn.mailbox().drain(&mut self.heard, None)) {
             self.said();
         }
         let outcome = match ending {
@@ -163,7 +163,7 @@ impl Driver {
             Err(failure) => Err(failure),
         };
         let Some(run) = self.run.take() else { return };
-        let unread = run.turn.desk().close();
+        let unread = run.turn.mailbox().close();
         match outcome {
             Ok(Some(Outcome::Reply(message))) if self.unborn.is_some() => return self.reply(message),
             Ok(None) => {}
@@ -229,7 +229,7 @@ impl Driver {
 impl Drop for Run {
     fn drop(&mut self) {
         // What the agent left running elsewhere hears that the turn is over.
-        drop(self.turn.desk().close());
+        drop(self.turn.mailbox().close());
     }
 }
 

@@ -418,11 +418,11 @@ impl Delegating {
         self.say(update).await?;
         let id = self.id.clone();
         let answer = tokio::select! {
-            answer = turn.desk().message_for(|message| turn.calls().is_for(&id, message)) => answer,
+            answer = turn.mailbox().message_for(|message| turn.calls().is_for(&id, message)) => answer,
             // An authorization may be given elsewhere.
             moved = self.step(), if state == TaskState::AuthRequired => {
                 turn.calls().waited(&id);
-                turn.desk().ring();
+                turn.mailbox().notify();
                 return moved;
             }
         };
@@ -432,7 +432,7 @@ impl Delegating {
             // Somebody else still waits, and the client's message has put the task to work.
             self.say(question).await?;
         }
-        turn.desk().ring();
+        turn.mailbox().notify();
         // The agent works on from here, as far as is known.
         self.task.status = TaskStatus::new(TaskState::Working);
         let key = format!("{}/{}", self.id, answer.message_id);
