@@ -18,7 +18,7 @@ use crate::{
     finished::Finished,
     keys::Keys,
     live::Live,
-    lives::Lives,
+    live_tasks::LiveTasks,
     pass::{Passing, Tokens},
     push::{self, Outbox, Post, Schedule, Sender},
     store::{self, Due, Scope, Store, memory::Memory},
@@ -142,7 +142,7 @@ pub(crate) struct Inner {
     post: Option<Arc<Post>>,
     pub(crate) keys: Keys,
     pub(crate) finished: Finished,
-    lives: Lives,
+    live_tasks: LiveTasks,
     /// Tasks of ours whose driver had to give up.
     orphans: Mutex<Vec<(Scope, TaskId)>>,
     this: Weak<Inner>,
@@ -246,7 +246,7 @@ impl Engine {
     /// Waits until no task is live.
     async fn idle(&self) {
         loop {
-            let all = self.inner.lives.all();
+            let all = self.inner.live_tasks.all();
             all.iter().for_each(|live| live.set_going());
             if !all.iter().any(|live| live.has_driver()) {
                 return;
@@ -431,7 +431,7 @@ impl Builder {
             post: self.sender.map(|sender| Post::new(sender, self.schedule)),
             keys: Keys::default(),
             finished: Finished::default(),
-            lives: Lives::default(),
+            live_tasks: LiveTasks::default(),
             orphans: Mutex::new(Vec::new()),
             this: this.clone(),
         });
@@ -500,16 +500,16 @@ impl Inner {
 
     /// A task that somebody works on or watches here.
     pub(crate) fn live(&self, scope: &Scope, id: &TaskId) -> Option<Arc<Live>> {
-        self.lives.get(id).filter(|live| live.scope == *scope).inspect(|live| live.set_going())
+        self.live_tasks.get(id).filter(|live| live.scope == *scope).inspect(|live| live.set_going())
     }
 
     pub(crate) fn forget(&self, id: &TaskId) {
-        self.lives.forget(id);
+        self.live_tasks.forget(id);
     }
 
     /// Removes a task that this process lost, so that the next look comes from the store.
     pub(crate) fn drop_live(&self, live: &Arc<Live>) {
-        self.lives.remove(live);
+        self.live_tasks.remove(live);
     }
 
     /// Whether a task can still be taken up here.
@@ -520,7 +520,7 @@ impl Inner {
     /// Makes a task one of those that are live, unless it is already.
     pub(crate) fn keep(&self, live: Arc<Live>) -> Arc<Live> {
         let own = Arc::as_ptr(&live);
-        let live = self.lives.keep(live);
+        let live = self.live_tasks.keep(live);
         if !std::ptr::eq(Arc::as_ptr(&live), own) {
             live.set_going();
         }

@@ -9,7 +9,7 @@ mod finished;
 mod journal;
 mod keys;
 mod live;
-mod lives;
+mod live_tasks;
 mod log;
 mod mailbox;
 mod names;

@@ -1,4 +1,4 @@
-//! The tasks that somebody works on or watches here, by their ids.
+//! Live tasks of this process: a map by id, in shards with a lock each, of the tasks that somebody works on or watches here.
 
 use std::{
     hash::BuildHasher as _,
@@ -11,20 +11,20 @@ use hashbrown::{HashTable, hash_table::Entry};
 
 use crate::live::Live;
 
-/// In how many parts the tasks are kept: threads that work on different tasks seldom want the same one.
-const PARTS: usize = 16;
+/// How many shards there are: threads that work on different tasks seldom want the same one.
+const SHARDS: usize = 16;
 
 /// Nothing is dropped or set going under a lock: the last holder of a task needs it to let go of the task.
 #[derive(Default)]
-pub(crate) struct Lives {
+pub(crate) struct LiveTasks {
     hasher: RandomState,
-    parts: [Part; PARTS],
+    shards: [Shard; SHARDS],
 }
 
-/// A part with a line of the processor's cache for itself.
+/// A shard with a line of the processor's cache for itself.
 #[derive(Default)]
 #[repr(align(128))]
-struct Part(Mutex<HashTable<Known>>);
+struct Shard(Mutex<HashTable<Known>>);
 
 struct Known {
     /// The hash of the id, which is made once for each look.
@@ -33,24 +33,24 @@ struct Known {
     live: Weak<Live>,
 }
 
-impl Lives {
+impl LiveTasks {
     pub(crate) fn get(&self, id: &TaskId) -> Option<Arc<Live>> {
-        let (hash, part) = self.part(id);
-        part.find(hash, |known| known.id == *id).and_then(|known| known.live.upgrade())
+        let (hash, shard) = self.shard(id);
+        shard.find(hash, |known| known.id == *id).and_then(|known| known.live.upgrade())
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Live>> {
-        self.parts.iter().flat_map(|part| part.lock().iter().filter_map(|known| known.live.upgrade()).collect::<Vec<_>>()).collect()
+        self.shards.iter().flat_map(|shard| shard.lock().iter().filter_map(|known| known.live.upgrade()).collect::<Vec<_>>()).collect()
     }
 
     /// Makes a task one of these, and says which one it is: there may have been one of that id already.
     pub(crate) fn keep(&self, live: Arc<Live>) -> Arc<Live> {
-        let (hash, mut part) = self.part(&live.id);
+        let (hash, mut shard) = self.shard(&live.id);
         let kept = Arc::downgrade(&live);
-        match part.entry(hash, |known| known.id == live.id, |known| known.hash) {
+        match shard.entry(hash, |known| known.id == live.id, |known| known.hash) {
             Entry::Occupied(mut known) => {
                 if let Some(existing) = known.get().live.upgrade() {
-                    drop(part);
+                    drop(shard);
                     return existing;
                 }
                 known.get_mut().live = kept;
@@ -63,29 +63,29 @@ impl Lives {
 
     /// Takes a task out that nobody holds any more.
     pub(crate) fn forget(&self, id: &TaskId) {
-        let (hash, mut part) = self.part(id);
-        if let Ok(known) = part.find_entry(hash, |known| known.id == *id && known.live.strong_count() == 0) {
+        let (hash, mut shard) = self.shard(id);
+        if let Ok(known) = shard.find_entry(hash, |known| known.id == *id && known.live.strong_count() == 0) {
             known.remove();
         }
     }
 
     /// Takes a task out, so that the next look comes from the store.
     pub(crate) fn remove(&self, live: &Arc<Live>) {
-        let (hash, mut part) = self.part(&live.id);
-        if let Ok(known) = part.find_entry(hash, |known| std::ptr::eq(known.live.as_ptr(), Arc::as_ptr(live))) {
+        let (hash, mut shard) = self.shard(&live.id);
+        if let Ok(known) = shard.find_entry(hash, |known| std::ptr::eq(known.live.as_ptr(), Arc::as_ptr(live))) {
             known.remove();
             live.kept.store(false, Ordering::Relaxed);
         }
     }
 
-    fn part(&self, id: &TaskId) -> (u64, MutexGuard<'_, HashTable<Known>>) {
+    fn shard(&self, id: &TaskId) -> (u64, MutexGuard<'_, HashTable<Known>>) {
         let hash = self.hasher.hash_one(id.as_str());
         // By other bits than those by which a table finds its places.
-        (hash, self.parts[usize::try_from((hash >> 32) % PARTS as u64).unwrap_or_default()].lock())
+        (hash, self.shards[usize::try_from((hash >> 32) % SHARDS as u64).unwrap_or_default()].lock())
     }
 }
 
-impl Part {
+impl Shard {
     fn lock(&self) -> MutexGuard<'_, HashTable<Known>> {
         // The map holds no invariant that a panic could break.
         self.0.lock()
