@@ -18,7 +18,6 @@
 //! ```
 
 mod artifact;
-mod aside;
 mod caller;
 mod card;
 mod error;
@@ -48,8 +47,6 @@ mod validate;
 mod write;
 
 pub use artifact::Artifact;
-#[doc(hidden)]
-pub use aside::aside;
 pub use bytes::Bytes;
 pub use caller::{CallContext, Caller, Carried, Identity, Presented, ScopeTokens, TraceContext};
 pub use card::{Capabilities, Card, Extension, Interface, Provider, Signature, Skill};

@@ -1,4 +1,4 @@
-//! Of the requests with one idempotency key, only one is under way at a time: the others wait until its
+//! Locks by idempotency key. Of the requests with one idempotency key, only one is under way at a time: the others wait until its
 //! answer is stored and give the same, and the agent is asked once. Between processes the store decides.
 
 use std::{
@@ -12,11 +12,11 @@ use tokio::sync::OwnedMutexGuard;
 use crate::store::{KeyRecord, Scope};
 
 type Name = (Scope, String);
-type Gates = HashMap<Name, Weak<tokio::sync::Mutex<()>>>;
+type Locks = HashMap<Name, Weak<tokio::sync::Mutex<()>>>;
 
 /// The keys that are under way.
 #[derive(Clone, Default)]
-pub(crate) struct Keys(Arc<Mutex<Gates>>);
+pub(crate) struct Keys(Arc<Mutex<Locks>>);
 
 /// A key that nobody else has until this is dropped.
 pub(crate) struct Held {
@@ -36,19 +36,19 @@ impl Keys {
     pub(crate) async fn hold(&self, scope: &Scope, key: &str) -> Held {
         let name = (scope.clone(), key.to_owned());
         let mut held = Held { keys: self.clone(), name: name.clone(), guard: None };
-        let gate = {
-            let mut gates = self.lock();
-            gates.get(&name).and_then(Weak::upgrade).unwrap_or_else(|| {
-                let gate = Arc::new(tokio::sync::Mutex::new(()));
-                gates.insert(name, Arc::downgrade(&gate));
-                gate
+        let lock = {
+            let mut locks = self.lock();
+            locks.get(&name).and_then(Weak::upgrade).unwrap_or_else(|| {
+                let lock = Arc::new(tokio::sync::Mutex::new(()));
+                locks.insert(name, Arc::downgrade(&lock));
+                lock
             })
         };
-        held.guard = Some(gate.lock_owned().await);
+        held.guard = Some(lock.lock_owned().await);
         held
     }
 
-    fn lock(&self) -> MutexGuard<'_, Gates> {
+    fn lock(&self) -> MutexGuard<'_, Locks> {
         // The map holds no invariant that a panic could break.
         self.0.lock()
     }
@@ -57,9 +57,9 @@ impl Keys {
 impl Drop for Held {
     fn drop(&mut self) {
         self.guard = None;
-        let mut gates = self.keys.lock();
-        if gates.get(&self.name).is_some_and(|gate| gate.strong_count() == 0) {
-            gates.remove(&self.name);
+        let mut locks = self.keys.lock();
+        if locks.get(&self.name).is_some_and(|lock| lock.strong_count() == 0) {
+            locks.remove(&self.name);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use chancery_core::{Caller, Content, ContextId, Error, ErrorKind, Message, Result, SendMessage, SendReply, Seq, TaskId, Validate, aside};
+use chancery_core::{Caller, Content, ContextId, Error, ErrorKind, Message, Result, SendMessage, SendReply, Seq, TaskId, Validate};
 use tokio::sync::oneshot;
 
 use crate::{
@@ -107,7 +107,7 @@ impl Engine {
             let scope = self.inner.scope(caller);
             return self.begin(caller, scope, None, request, None, wait).await;
         }
-        aside(|| self.send_special(caller, request, wait)).await
+        Box::pin(self.send_special(caller, request, wait)).await
     }
 
     /// Sends a message with which there is more to do than to begin a task.
@@ -216,7 +216,7 @@ impl Engine {
         } else {
             // Another request made the task of this name at the same moment.
             self.inner.command(&live, Command::Message(ask))?;
-            aside(|| answered).await.map_err(|_| gone())??
+            answered.await.map_err(|_| gone())??
         };
         Ok(Sent::new(answer, live, reader))
     }
