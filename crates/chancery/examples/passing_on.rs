@@ -11,7 +11,7 @@ use std::{
 use chancery::{
     Card, Client, Engine, Failure, Handoff, Outcome, Passing, Server, Turn,
     core::{Object, Peers},
-    pass::{Gate, Step},
+    delegation::{Gate, Step},
 };
 
 const LEDGER: &str = "http://127.0.0.1:7421";

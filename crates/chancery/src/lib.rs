@@ -44,7 +44,7 @@ pub use chancery_core::{
 };
 pub use chancery_engine::{
     Agent, Engine, Failure, OnRestart, Outcome, Turn,
-    pass::{self, Delegated, DelegationError, Handoff, Passing},
+    delegation::{self, Delegated, DelegationError, Handoff, Passing},
     store::{self, Memory, Sqlite},
 };
 pub use chancery_server::{Auth, Limits, Mount, Running, Server, Tls, auth};

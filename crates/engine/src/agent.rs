@@ -4,7 +4,7 @@ use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
 use chancery_core::{Artifact, BoxError, Message, Part};
 
-use crate::{pass::Handoff, turn::Turn};
+use crate::{delegation::Handoff, turn::Turn};
 
 /// Answers messages.
 ///

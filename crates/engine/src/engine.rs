@@ -19,7 +19,7 @@ use crate::{
     keys::Keys,
     live::Live,
     live_tasks::LiveTasks,
-    pass::{Passing, Tokens},
+    delegation::{Passing, Tokens},
     push::{self, Outbox, Post, Schedule, Sender},
     store::{self, Due, Scope, Store, memory::Memory},
 };

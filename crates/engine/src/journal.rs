@@ -24,7 +24,7 @@ use crate::{
     keys::{Held, Keyed},
     live::Live,
     log,
-    pass::view,
+    delegation::view,
     state::{self, Entry},
     store::{self, Commit, Delivery, Head, Lease, Passed, Row},
     turn,

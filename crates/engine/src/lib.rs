@@ -15,7 +15,7 @@ mod mailbox;
 mod names;
 mod pack;
 mod page;
-pub mod pass;
+pub mod delegation;
 pub mod push;
 mod recover;
 mod send;

@@ -7,7 +7,7 @@ use crate::{
     feed::trimmed,
     finished::Text,
     log,
-    pass::view,
+    delegation::view,
     store::{Filter, Passed, Places, Scope, Standing},
 };
 

@@ -6,7 +6,7 @@ use crate::{
     driver::Begin,
     engine::{Inner, OnRestart},
     live::Live,
-    pass::record::Record,
+    delegation::record::Record,
     store::{self, Scope},
 };
 

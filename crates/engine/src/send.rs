@@ -17,7 +17,7 @@ use crate::{
     keys::Keyed,
     live::{Live, Reader, Woken},
     names,
-    pass::{access, receive, view},
+    delegation::{access, receive, view},
     push,
     service::gone,
     store::{self, KeyAnswer, KeyRecord, Scope},

@@ -16,7 +16,7 @@ use crate::{
     feed::{self, trimmed},
     live::Live,
     log, names,
-    pass::{access, view},
+    delegation::{access, view},
     push,
     send::{Sent, given_name},
     store::Scope,

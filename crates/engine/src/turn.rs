@@ -12,7 +12,7 @@ use crate::{
     mailbox::Mailbox,
     engine::Inner,
     journal::Journal,
-    pass::{Passing, calls::Calls, perform, record::Record},
+    delegation::{Passing, calls::Calls, perform, record::Record},
     state::Entry,
 };
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aws_lc_rs::digest::{SHA256, digest};
 use chancery_core::{Secret, json};
-use chancery_engine::pass::{Opening, Tokens};
+use chancery_engine::delegation::{Opening, Tokens};
 use http::HeaderMap;
 
 use crate::{auth::Denial, call, router::Hosted};

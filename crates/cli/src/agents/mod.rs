@@ -14,7 +14,7 @@ use std::sync::Arc;
 use chancery_core::{Binding, Card, Version};
 use chancery_engine::{
     Agent, Builder, Engine, Failure, OnRestart, Outcome, Turn,
-    pass::{Guarded, Lattice},
+    delegation::{Guarded, Lattice},
 };
 use tokio::sync::Semaphore;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chancery_client::{Client, Keyring, Secrets};
 use chancery_core::{Error, ErrorKind, Peer, Peers, Result, Secret, handoff::same_agent};
-use chancery_engine::pass::{OnAmbiguous, OnMessageReply, Passing};
+use chancery_engine::delegation::{OnAmbiguous, OnMessageReply, Passing};
 use chancery_lattice::{Audience, Origin, Patterns};
 use tokio::sync::watch;
 

@@ -11,7 +11,7 @@ use chancery_config::{
     self as config,
     auth::{Jwks, Proof, SchemeKind},
 };
-use chancery_engine::pass::Lattice;
+use chancery_engine::delegation::Lattice;
 use chancery_lattice::{Gate, Roots};
 
 /// Who may call, as the server understands it.

@@ -5,7 +5,7 @@ use tokio::sync::oneshot;
 
 use super::{Ask, Command, Driver, Unborn, Wait, Waiting, run::Opening};
 use crate::{
-    pass::{calls, record},
+    delegation::{calls, record},
     state::Entry,
     turn,
 };

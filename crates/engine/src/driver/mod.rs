@@ -27,7 +27,7 @@ use crate::{
     journal::{Committed, Journal},
     keys::Keyed,
     live::Live,
-    pass::record,
+    delegation::record,
     store,
     turn::Emitted,
 };

@@ -14,7 +14,7 @@ use crate::{
     mailbox::Mailbox,
     journal::Journal,
     keys::Keyed,
-    pass::{
+    delegation::{
         self, Handoff, calls,
         ride::{Canceling, Ride},
     },
@@ -70,7 +70,7 @@ impl Driver {
     pub(super) fn start_turn(&mut self, opening: Opening) {
         let turn = self.turn_of(opening);
         let setup = self.journal.engine.setup();
-        let refused = pass::receive::refused(setup.options.passing.as_deref(), &turn);
+        let refused = delegation::receive::refused(setup.options.passing.as_deref(), &turn);
         let agent = refused.unwrap_or_else(|| setup.agent.clone().start(turn.clone()));
         let limit = setup.options.turn_timeout.and_then(|limit| Instant::now().checked_add(limit));
         let limit = limit.map(|at| Box::pin(tokio::time::sleep_until(at)));
@@ -82,10 +82,10 @@ impl Driver {
         self.be_born();
         let live = self.journal.live.clone();
         let Some(run) = &mut self.run else { return };
-        let Some(passing) = run.turn.passing() else { return self.ended(Err(pass::perform::impossible())) };
+        let Some(passing) = run.turn.passing() else { return self.ended(Err(delegation::perform::impossible())) };
         let (cancels, asked) = mpsc::unbounded_channel();
         let ride = Ride { turn: run.turn.clone(), live, passing, cancels: asked, canceling: Vec::new(), token: None, scope: None };
-        (run.agent, run.limit, run.cancels) = (pass::perform::start(ride, handoff), None, Some(cancels));
+        (run.agent, run.limit, run.cancels) = (delegation::perform::start(ride, handoff), None, Some(cancels));
     }
 
     /// Takes up the handoff of a process that died.
@@ -93,14 +93,14 @@ impl Driver {
         let live = self.journal.live.clone();
         let last = live.read(|task| task.history.iter().rev().find(|message| message.role == chancery_core::Role::User).cloned());
         let turn = self.turn_of(Opening::again(last.unwrap_or_default(), self.journal.engine.caller_of(&live.scope)));
-        let record = pass::record::Record::read(turn.notes());
+        let record = delegation::record::Record::read(turn.notes());
         let (Some(record), Some(passing)) = (record, turn.passing()) else {
             let words = Message::agent("The server was restarted, and can hand tasks over no more; the task was not finished.");
             return self.journal.put_status(TaskState::Failed, Some(words));
         };
         let (cancels, asked) = mpsc::unbounded_channel();
         let ride = Ride { turn: turn.clone(), live, passing, cancels: asked, canceling: Vec::new(), token: None, scope: None };
-        self.run = Some(Run { agent: pass::perform::resume(ride, record), turn, limit: None, cancels: Some(cancels) });
+        self.run = Some(Run { agent: delegation::perform::resume(ride, record), turn, limit: None, cancels: Some(cancels) });
     }
 
     fn turn_of(&self, opening: Opening) -> Turn {

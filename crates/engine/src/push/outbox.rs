@@ -17,7 +17,7 @@ use crate::{
     driver::Command,
     engine::Inner,
     log, names,
-    pass::view,
+    delegation::view,
     state,
     store::{self, Due, Settled},
 };

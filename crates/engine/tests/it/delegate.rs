@@ -17,7 +17,7 @@ use chancery_core::{
 use chancery_engine::{
     Builder, Engine, Failure, OnRestart, Outcome, Turn,
     clock::ManualClock,
-    pass::{DelegationError, Gate, Handoff, Passing, Step},
+    delegation::{DelegationError, Gate, Handoff, Passing, Step},
     store::{Memory, Store},
 };
 use serde_json::json;

@@ -22,7 +22,7 @@ use chancery_core::{
 use chancery_engine::{
     Builder, Engine, Failure, Outcome, Turn,
     clock::ManualClock,
-    pass::{Gate, Handoff, OnAmbiguous, OnMessageReply, Passing, Step, Tokens},
+    delegation::{Gate, Handoff, OnAmbiguous, OnMessageReply, Passing, Step, Tokens},
     store::{Memory, Store},
 };
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@ use chancery_core::{Message, Object, Role, SendReply, Task, TaskState, TaskStatu
 use chancery_engine::{
     Outcome, Turn,
     clock::{Clock, SystemClock},
-    pass::{Delegated, DelegationError, Handoff},
+    delegation::{Delegated, DelegationError, Handoff},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use chancery_core::{Artifact, Card};
 use chancery_engine::{
     Engine, Failure, Outcome, Turn,
-    pass::{Handoff, Passing},
+    delegation::{Handoff, Passing},
     store::Memory,
 };
 use chancery_server::{Running, Server};

@@ -11,7 +11,7 @@ use crate::agent::Outcome;
 /// To whom a task is handed over, and what goes along with it.
 ///
 /// ```
-/// use chancery_engine::{Failure, Outcome, Turn, pass::Handoff};
+/// use chancery_engine::{Failure, Outcome, Turn, delegation::Handoff};
 ///
 /// async fn triage(turn: Turn) -> Result<Outcome, Failure> {
 ///     if turn.text().contains("refund") {

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     Engine,
-    pass::{Handoff, Passing},
+    delegation::{Handoff, Passing},
     store::Memory,
 };
 

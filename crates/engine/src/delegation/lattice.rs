@@ -19,7 +19,7 @@ use crate::{
 /// A [`chancery_lattice::Gate`] between agents that run.
 ///
 /// ```
-/// use chancery_engine::pass::Lattice;
+/// use chancery_engine::delegation::Lattice;
 /// use chancery_lattice::{Gate, Workflow};
 ///
 /// # fn lattice(file: &str) -> Result<Lattice, chancery_lattice::WorkflowError> {

@@ -48,7 +48,7 @@ pub use refusal::{Refusal, RefusalCode};
 /// ```
 /// use std::sync::Arc;
 /// use chancery_core::Peers;
-/// use chancery_engine::pass::Passing;
+/// use chancery_engine::delegation::Passing;
 ///
 /// fn passing(peers: Arc<dyn Peers>) -> Passing {
 ///     Passing::new(peers).at("https://triage.example.com").max_hops(4)
