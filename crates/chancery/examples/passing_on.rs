@@ -11,7 +11,7 @@ use std::{
 use chancery::{
     Card, Client, Engine, Failure, Handoff, Outcome, Passing, Server, Turn,
     core::{Object, Peers},
-    delegation::{Gate, Step},
+    delegation::{ReachPolicy, Step},
 };
 
 const LEDGER: &str = "http://127.0.0.1:7421";
@@ -34,7 +34,7 @@ async fn triage(turn: Turn) -> Result<Outcome, Failure> {
 /// Only balances may be asked for.
 struct ReadOnly;
 
-impl Gate for ReadOnly {
+impl ReachPolicy for ReadOnly {
     fn check(&self, step: &Step<'_>) -> Result<Option<Object>, Object> {
         let beyond: Vec<_> = step.requires.iter().filter(|skill| *skill != "balance").cloned().collect();
         if beyond.is_empty() { Ok(None) } else { Err(Object::from_iter([("missing".to_owned(), beyond.into())])) }
@@ -69,7 +69,7 @@ async fn main() -> chancery::Result<()> {
             let _others = [start("ledger")?, start("billing")?];
             let card = Card::new("Triage", "Knows who knows").skill("triage", "Finds the right agent");
             let peers: std::sync::Arc<dyn Peers> = std::sync::Arc::new(Client::builder().peers());
-            let agent = Engine::new(card, triage).passing(Passing::new(peers).gate(ReadOnly));
+            let agent = Engine::new(card, triage).passing(Passing::new(peers).policy(ReadOnly));
             Server::several().agent("/", agent).data("triage").serve("127.0.0.1:7420").await
         }
     }

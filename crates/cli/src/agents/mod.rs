@@ -126,7 +126,7 @@ impl Made {
         if let Some(ways) = &self.ways {
             let passing = ways.passing.clone();
             engine = engine.passing(match &self.lattice {
-                Some(lattice) => passing.gate(lattice.clone()),
+                Some(lattice) => passing.policy(lattice.clone()),
                 None => passing,
             });
         }

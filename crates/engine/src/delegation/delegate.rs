@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  turn.delegate(agent, message)
-//!     |  hops, loops, the gate                        what may not be is not sent
+//!     |  hops, loops, the policy                        what may not be is not sent
 //!     |  an id that a repetition of the turn gives again
 //!     v
 //!  noted? -- yes --> GetTask, Subscribe
@@ -27,7 +27,7 @@ use chancery_core::{
 use serde_json::{Value, json};
 
 use super::{
-    Delegated, DelegationError, Gate, Passing, Step,
+    Delegated, DelegationError, ReachPolicy, Passing, Step,
     calls::{NOTE, Noted, Open},
     delegated::{refused, unreachable},
 };
@@ -124,9 +124,9 @@ impl Delegation {
         let with = noted.as_ref().map_or(&agent, |noted| &noted.agent).clone();
         let peer = passing.peers.peer(&with).await.map_err(|source| unreachable(&with, source))?;
         let requires: Vec<_> = Some(&skill).filter(|skill| !skill.is_empty()).into_iter().cloned().collect();
-        let (scope, warning) = match &passing.gate {
+        let (scope, warning) = match &passing.policy {
             None => (None, None),
-            Some(gate) => {
+            Some(policy) => {
                 let context = turn.handoff();
                 let step = Step {
                     kind: Passage::Delegation,
@@ -140,7 +140,7 @@ impl Delegation {
                     trail: &trail,
                     now: turn.now(),
                 };
-                (allowed(&**gate, &step)?, gate.warning(&step).filter(|_| noted.is_none()))
+                (allowed(&**policy, &step)?, policy.warning(&step).filter(|_| noted.is_none()))
             }
         };
         if let Some(violation) = warning {
@@ -562,8 +562,8 @@ fn check(passing: &Passing, own: &str, trail: &Trail, agent: &str) -> Result<(),
 }
 
 /// What the agent may reach (DE-9).
-fn allowed(gate: &dyn Gate, step: &Step<'_>) -> Result<Option<Object>, DelegationError> {
-    gate.check(step).map_err(|violation| DelegationError::Refused {
+fn allowed(policy: &dyn ReachPolicy, step: &Step<'_>) -> Result<Option<Object>, DelegationError> {
+    policy.check(step).map_err(|violation| DelegationError::Refused {
         agent: step.to.to_owned(),
         code: "scope_violation",
         reason: "it is out of reach",

@@ -68,7 +68,7 @@ pub enum DelegationError {
         code: &'static str,
         /// The reason for people.
         reason: &'static str,
-        /// What would be violated, in the words of the gate.
+        /// What would be violated, in the words of the policy.
         violation: Object,
     },
     /// The task of this turn is over.

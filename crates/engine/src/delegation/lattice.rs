@@ -9,7 +9,7 @@ use chancery_core::{Caller, Card, Message, Object, Passage, Secret, TaskId, Time
 use chancery_lattice::{Arrival, Kind, Passed, Required, Scope, Violation};
 use serde_json::Value;
 
-use super::{Gate, Step};
+use super::{ReachPolicy, Step};
 use crate::{
     agent::{Agent, Failure, Outcome},
     clock::{Clock as _, SystemClock},
@@ -111,7 +111,7 @@ impl Lattice {
     }
 }
 
-impl Gate for Lattice {
+impl ReachPolicy for Lattice {
     fn check(&self, step: &Step<'_>) -> Result<Option<Object>, Object> {
         // Who has the step allowed has it once, whatever comes of it.
         let task = step.trail.chain.last().map(|entry| &entry.task_id);

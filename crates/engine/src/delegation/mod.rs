@@ -78,7 +78,7 @@ pub struct Passing {
     /// Who is believed about the users that it hands tasks over for: the names of callers.
     pub trusted_delegators: BTreeSet<String>,
     /// Who decides how far work may reach.
-    pub gate: Option<Arc<dyn Gate>>,
+    pub policy: Option<Arc<dyn ReachPolicy>>,
 }
 
 /// What happens when a crash left it open whether the other agent has the task, and that agent cannot tell.
@@ -101,8 +101,8 @@ pub enum OnMessageReply {
     Fail,
 }
 
-/// Decides whether work may be passed on, and how far it may reach there.
-pub trait Gate: Send + Sync {
+/// Policy decision point: decides whether work may be passed on, and how far it may reach there.
+pub trait ReachPolicy: Send + Sync {
     /// Gives the scope that the other agent may use, or nothing when there is no limit.
     ///
     /// # Errors
@@ -175,7 +175,7 @@ impl Passing {
             grant_life: Some(Duration::from_secs(24 * 3_600)),
             tokens: None,
             trusted_delegators: BTreeSet::new(),
-            gate: None,
+            policy: None,
         }
     }
 
@@ -245,8 +245,8 @@ impl Passing {
 
     /// Who decides how far work may reach.
     #[must_use]
-    pub fn gate(mut self, gate: impl Gate + 'static) -> Self {
-        self.gate = Some(Arc::new(gate));
+    pub fn policy(mut self, policy: impl ReachPolicy + 'static) -> Self {
+        self.policy = Some(Arc::new(policy));
         self
     }
 
@@ -258,8 +258,8 @@ impl Passing {
 
     /// Whether a person is to be asked about a refusal (LA-25).
     pub(crate) fn escalates(&self, refusal: &Refusal) -> bool {
-        let asks = |gate: &Arc<dyn Gate>| refusal.violation.as_ref().is_some_and(|violation| gate.escalates(violation));
-        self.gate.as_ref().is_some_and(asks)
+        let asks = |policy: &Arc<dyn ReachPolicy>| refusal.violation.as_ref().is_some_and(|violation| policy.escalates(violation));
+        self.policy.as_ref().is_some_and(asks)
     }
 
     /// Whether a base URL is one of this agent's.
@@ -292,7 +292,7 @@ impl fmt::Debug for Passing {
             .field("on_message_reply", &self.on_message_reply)
             .field("grant_life", &self.grant_life)
             .field("trusted_delegators", &self.trusted_delegators)
-            .field("gate", &self.gate.is_some())
+            .field("policy", &self.policy.is_some())
             .finish_non_exhaustive()
     }
 }

@@ -140,7 +140,7 @@ async fn prepare(ride: &mut Ride, wanted: &Handoff) -> Result<(Record, Peer), St
     let peer = reach(ride, &target).await?;
     let mut scope = received.as_ref().and_then(|context| context.scope.clone());
     let mut warning = None;
-    if let Some(gate) = &passing.gate {
+    if let Some(policy) = &passing.policy {
         let step = Step {
             kind: Passage::Handoff,
             from: passing.base_url(),
@@ -153,11 +153,11 @@ async fn prepare(ride: &mut Ride, wanted: &Handoff) -> Result<(Record, Peer), St
             trail: &trail,
             now,
         };
-        match gate.check(&step) {
+        match policy.check(&step) {
             Ok(granted) => {
                 scope = granted.or(scope);
-                ride.token = gate.token(&step);
-                warning = gate.warning(&step);
+                ride.token = policy.token(&step);
+                warning = policy.warning(&step);
             }
             Err(violation) => {
                 let mut refusal = refused(Code::ScopeViolation, "the other agent would reach further than the task may".to_owned());

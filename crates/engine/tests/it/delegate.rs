@@ -17,7 +17,7 @@ use chancery_core::{
 use chancery_engine::{
     Builder, Engine, Failure, OnRestart, Outcome, Turn,
     clock::ManualClock,
-    delegation::{DelegationError, Gate, Handoff, Passing, Step},
+    delegation::{DelegationError, ReachPolicy, Handoff, Passing, Step},
     store::{Memory, Store},
 };
 use serde_json::json;
@@ -458,7 +458,7 @@ async fn work_that_is_handed_over_there_is_followed() {
 
 struct Narrow;
 
-impl Gate for Narrow {
+impl ReachPolicy for Narrow {
     fn check(&self, step: &Step<'_>) -> Result<Option<Object>, Object> {
         assert_eq!((step.kind, step.from, step.to, step.card.name.as_str()), (Passage::Delegation, TRIAGE, LEDGER, "Ledger"));
         let violation = json!({"missing": step.requires});
@@ -481,7 +481,7 @@ async fn what_is_out_of_reach_is_not_sent() {
         let DelegationError::Refused { code, violation, .. } = refused else { panic!("{refused:?}") };
         Ok::<_, Failure>(Outcome::reply(format!("{allowed}\n{code} {}", json!(violation))))
     };
-    let triage = Engine::new(card("Triage", true), agent).passing(world.passing().gate(Narrow)).start();
+    let triage = Engine::new(card("Triage", true), agent).passing(world.passing().policy(Narrow)).start();
     let task = send(&triage, "go").await;
     let said = said(&task);
     let (allowed, refused) = said.split_once('\n').unwrap();

@@ -22,7 +22,7 @@ use chancery_core::{
 use chancery_engine::{
     Builder, Engine, Failure, Outcome, Turn,
     clock::ManualClock,
-    delegation::{Gate, Handoff, OnAmbiguous, OnMessageReply, Passing, Step, Tokens},
+    delegation::{ReachPolicy, Handoff, OnAmbiguous, OnMessageReply, Passing, Step, Tokens},
     store::{Memory, Store},
 };
 use serde_json::{Value, json};
@@ -586,14 +586,14 @@ async fn an_answer_without_a_task_completes_the_task_or_fails_it() {
 #[tokio::test]
 async fn a_violation_stops_a_handoff_before_anything_is_sent() {
     struct Closed;
-    impl Gate for Closed {
+    impl ReachPolicy for Closed {
         fn check(&self, step: &Step<'_>) -> Result<Option<chancery_core::Object>, chancery_core::Object> {
             assert_eq!((step.from, step.to, step.trail.hop), ("https://a.example", "https://b.example", 1));
             Err(json!({"missing": [{"skill": "do", "why": "skill_out_of_scope"}]}).as_object().unwrap().clone().into())
         }
     }
     let net = Net::default();
-    let a = Engine::new(card("a"), agent).passing(net.passing("a").gate(Closed)).start();
+    let a = Engine::new(card("a"), agent).passing(net.passing("a").policy(Closed)).start();
     start(&net, "b");
     let failed = send(&a, &aware(), "to b work").await;
     assert_eq!((code(&failed).as_str(), net.sent()), ("scope_violation", 0));

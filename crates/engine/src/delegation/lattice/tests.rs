@@ -217,7 +217,7 @@ async fn a_handoff_beyond_its_scope_is_made_when_somebody_allows_it() {
     let billing_engine = Engine::new(billing(), pays).store(Memory::new()).start();
     let start = |on_violation| {
         let lattice = Lattice::new(gate_that(on_violation));
-        let passing = Passing::new(Arc::new(Town(billing_engine.clone()))).at(TRIAGE).gate(lattice.clone());
+        let passing = Passing::new(Arc::new(Town(billing_engine.clone()))).at(TRIAGE).policy(lattice.clone());
         let card = Card::new("Triage", "Sorts").skill("triage", "Sorts");
         Engine::new(card, Guarded::new(triage, lattice)).passing(passing).store(Memory::new()).start()
     };
@@ -254,7 +254,7 @@ async fn a_handoff_beyond_its_scope_is_made_when_somebody_allows_it() {
 
     // LA-24: where it only warns, the handoff is made, and the history says what is violated.
     let lattice = Lattice::new(gate_that("fail").strictness(Strictness::Warn));
-    let passing = Passing::new(Arc::new(Town(billing_engine.clone()))).at(TRIAGE).gate(lattice.clone());
+    let passing = Passing::new(Arc::new(Town(billing_engine.clone()))).at(TRIAGE).policy(lattice.clone());
     let warned = Engine::new(Card::new("Triage", "Sorts"), Guarded::new(triage, lattice)).passing(passing).store(Memory::new()).start();
     let done = send(&warned, Message::user("close")).await;
     let violations = |task: &Task| -> Vec<Value> {
