@@ -14,12 +14,12 @@ use uuid::Uuid;
 use crate::{
     agent::{Agent, AnyAgent},
     clock::{self, Clock, SystemClock},
+    delegation::{Passing, Tokens},
     driver::{self, Begin, Command},
     finished::Finished,
     keys::Keys,
     live::Live,
     live_tasks::LiveTasks,
-    delegation::{Passing, Tokens},
     push::{self, Outbox, Post, Schedule, Sender},
     store::{self, Due, Scope, Store, memory::Memory},
 };

@@ -20,11 +20,11 @@ use chancery_core::{
 
 use crate::{
     clock,
+    delegation::view,
     engine::Inner,
     keys::{Held, Keyed},
     live::Live,
     log,
-    delegation::view,
     state::{self, Entry},
     store::{self, Commit, Delivery, Head, Lease, Passed, Row},
     turn,

@@ -2,6 +2,7 @@
 
 mod agent;
 pub mod clock;
+pub mod delegation;
 mod driver;
 mod engine;
 mod feed;
@@ -15,7 +16,6 @@ mod mailbox;
 mod names;
 mod pack;
 mod page;
-pub mod delegation;
 pub mod push;
 mod recover;
 mod send;

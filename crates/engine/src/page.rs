@@ -3,11 +3,11 @@
 use chancery_core::{Error, ListTasks, Result, Task, TaskId, TaskPage, TaskState, Timestamp};
 
 use crate::{
+    delegation::view,
     engine::{Engine, unavailable},
     feed::trimmed,
     finished::Text,
     log,
-    delegation::view,
     store::{Filter, Passed, Places, Scope, Standing},
 };
 

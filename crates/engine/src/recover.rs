@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::{
+    delegation::record::Record,
     driver::Begin,
     engine::{Inner, OnRestart},
     live::Live,
-    delegation::record::Record,
     store::{self, Scope},
 };
 

@@ -11,14 +11,13 @@ use tokio::sync::oneshot;
 
 use crate::{
     clock,
+    delegation::{access, receive, view},
     driver::{self, Answer, Ask, Begin, Command, Wait, Working},
     engine::{Engine, unavailable},
     feed::{self, trimmed},
     keys::Keyed,
     live::{Live, Reader, Woken},
-    names,
-    delegation::{access, receive, view},
-    push,
+    names, push,
     service::gone,
     store::{self, KeyAnswer, KeyRecord, Scope},
 };

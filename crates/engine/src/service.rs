@@ -11,13 +11,12 @@ use chancery_core::{
 use tokio::sync::oneshot;
 
 use crate::{
+    delegation::{access, view},
     driver::{Command, Wait},
     engine::{Engine, shown, unavailable},
     feed::{self, trimmed},
     live::Live,
-    log, names,
-    delegation::{access, view},
-    push,
+    log, names, push,
     send::{Sent, given_name},
     store::Scope,
 };

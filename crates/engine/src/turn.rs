@@ -9,10 +9,10 @@ use chancery_core::{
 
 use crate::{
     agent::Failure,
-    mailbox::Mailbox,
+    delegation::{Passing, calls::Calls, perform, record::Record},
     engine::Inner,
     journal::Journal,
-    delegation::{Passing, calls::Calls, perform, record::Record},
+    mailbox::Mailbox,
     state::Entry,
 };
 

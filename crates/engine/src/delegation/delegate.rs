@@ -27,7 +27,7 @@ use chancery_core::{
 use serde_json::{Value, json};
 
 use super::{
-    Delegated, DelegationError, ReachPolicy, Passing, Step,
+    Delegated, DelegationError, Passing, ReachPolicy, Step,
     calls::{NOTE, Noted, Open},
     delegated::{refused, unreachable},
 };

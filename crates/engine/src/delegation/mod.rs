@@ -14,6 +14,8 @@
 //! of the task is the lease of the handoff, and recovery takes both over.
 
 pub(crate) mod access;
+pub(crate) mod active;
+mod backoff;
 pub(crate) mod calls;
 mod delegate;
 mod delegated;
@@ -25,7 +27,6 @@ pub(crate) mod receive;
 pub(crate) mod record;
 mod refusal;
 mod relay;
-pub(crate) mod ride;
 pub(crate) mod view;
 
 use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};

@@ -15,9 +15,10 @@ use uuid::Uuid;
 
 use super::{
     Handoff, OnAmbiguous, OnMessageReply, Refusal, RefusalCode as Code, Step, access,
+    active::{ActiveHandoff, cancel, status},
+    backoff::{is_transient, pause_after},
     record::{Head, Passed, Record, State},
     relay,
-    ride::{Ride, cancel, may_pass, pause_after, status},
 };
 use crate::{
     agent::{Ending, Failure, Outcome, Running},
@@ -29,13 +30,13 @@ use crate::{
 const TRIES: u32 = 5;
 
 /// Hands a task over, from the beginning.
-pub(crate) fn start(ride: Ride, handoff: Handoff) -> Running {
-    Box::pin(hand_over(ride, handoff))
+pub(crate) fn start(active: ActiveHandoff, handoff: Handoff) -> Running {
+    Box::pin(hand_over(active, handoff))
 }
 
 /// Goes on with a handoff that another process began.
-pub(crate) fn resume(ride: Ride, record: Record) -> Running {
-    Box::pin(go_on(ride, record))
+pub(crate) fn resume(active: ActiveHandoff, record: Record) -> Running {
+    Box::pin(go_on(active, record))
 }
 
 /// Why a step was not the last one.
@@ -57,30 +58,30 @@ enum Sent {
     Refused(Box<Refusal>, Box<Record>),
 }
 
-async fn hand_over(mut ride: Ride, mut handoff: Handoff) -> Result<Ending, Failure> {
+async fn hand_over(mut active: ActiveHandoff, mut handoff: Handoff) -> Result<Ending, Failure> {
     loop {
-        let (refusal, record) = match prepare(&mut ride, &handoff).await {
+        let (refusal, record) = match prepare(&mut active, &handoff).await {
             Ok((record, peer)) => {
                 let words = Message::agent(format!("Handing over to {}.", record.target));
-                if !ride.note(status(TaskState::Working, Some(words)), &record).await? {
+                if !active.note(status(TaskState::Working, Some(words)), &record).await? {
                     return Ok(Ending::Said);
                 }
-                match send(&mut ride, record, peer).await? {
+                match send(&mut active, record, peer).await? {
                     Sent::Over => return Ok(Ending::Said),
                     Sent::Refused(refusal, record) => (refusal, Some(record)),
                 }
             }
             Err(Stop::Refused(refusal)) => (refusal, None),
-            Err(Stop::Canceled) => return canceled(&mut ride, None, None).await,
+            Err(Stop::Canceled) => return canceled(&mut active, None, None).await,
         };
         tracing::warn!(code = ?refusal.code, target = refusal.target, reason = refusal.message, "the handoff came to nothing");
         let Some(otherwise) = &handoff.otherwise else {
-            let escalate = handoff.escalate || ride.passing.escalates(&refusal);
-            return refuse(&mut ride, *refusal, record, escalate).await;
+            let escalate = handoff.escalate || active.passing.escalates(&refusal);
+            return refuse(&mut active, *refusal, record, escalate).await;
         };
         let outcome = otherwise(&refusal);
         if let Some(record) = record {
-            ride.note(status(TaskState::Working, None), &record.aborted(Some(refusal.code))).await?;
+            active.note(status(TaskState::Working, None), &record.aborted(Some(refusal.code))).await?;
         }
         match outcome {
             Outcome::Transferred(next) => handoff = *next,
@@ -90,23 +91,23 @@ async fn hand_over(mut ride: Ride, mut handoff: Handoff) -> Result<Ending, Failu
 }
 
 /// HO-15: the lease was ours to take; the first event fences off whoever had it.
-async fn go_on(mut ride: Ride, mut record: Record) -> Result<Ending, Failure> {
+async fn go_on(mut active: ActiveHandoff, mut record: Record) -> Result<Ending, Failure> {
     if record.state == State::Committed {
-        return relay::run(ride, record, true).await;
+        return relay::run(active, record, true).await;
     }
     if record.state == State::Waiting {
-        record = match answered(&mut ride, record).await? {
+        record = match answered(&mut active, record).await? {
             Ok(record) => record,
-            Err(record) => return canceled(&mut ride, Some(record), None).await,
+            Err(record) => return canceled(&mut active, Some(record), None).await,
         };
     }
     record.attempts += 1;
-    if !ride.note(status(TaskState::Working, None), &record).await? {
+    if !active.note(status(TaskState::Working, None), &record).await? {
         return Ok(Ending::Said);
     }
     let escalate = record.escalate;
-    let (refusal, record) = match reach(&mut ride, &record.target).await {
-        Ok(peer) if accepts(&peer) || ride.passing.on_ambiguous == OnAmbiguous::Retry => match send(&mut ride, record, peer).await? {
+    let (refusal, record) = match reach(&mut active, &record.target).await {
+        Ok(peer) if accepts(&peer) || active.passing.on_ambiguous == OnAmbiguous::Retry => match send(&mut active, record, peer).await? {
             Sent::Over => return Ok(Ending::Said),
             Sent::Refused(refusal, record) => (refusal, record),
         },
@@ -115,14 +116,14 @@ async fn go_on(mut ride: Ride, mut record: Record) -> Result<Ending, Failure> {
             (Box::new(Refusal::new(Code::Ambiguous, &record.target, words)), Box::new(record))
         }
         Err(Stop::Refused(refusal)) => (refusal, Box::new(record)),
-        Err(Stop::Canceled) => return canceled(&mut ride, Some(Box::new(record)), None).await,
+        Err(Stop::Canceled) => return canceled(&mut active, Some(Box::new(record)), None).await,
     };
-    refuse(&mut ride, *refusal, Some(record), escalate).await
+    refuse(&mut active, *refusal, Some(record), escalate).await
 }
 
 /// HO-10: everything that can be known before anything is sent.
-async fn prepare(ride: &mut Ride, wanted: &Handoff) -> Result<(Record, Peer), Stop> {
-    let (turn, passing) = (ride.turn.clone(), ride.passing.clone());
+async fn prepare(active: &mut ActiveHandoff, wanted: &Handoff) -> Result<(Record, Peer), Stop> {
+    let (turn, passing) = (active.turn.clone(), active.passing.clone());
     let target = wanted.target.trim_end_matches('/').to_owned();
     let refused = |code, words: String| Refusal::new(code, target.clone(), words);
     let now = turn.now();
@@ -137,7 +138,7 @@ async fn prepare(ride: &mut Ride, wanted: &Handoff) -> Result<(Record, Peer), St
     if trail.visits(own.chain([target.as_str()]), Passage::Handoff) >= passing.max_visits {
         return Err(refused(Code::LoopDetected, "that agent had the task already".to_owned()).into());
     }
-    let peer = reach(ride, &target).await?;
+    let peer = reach(active, &target).await?;
     let mut scope = received.as_ref().and_then(|context| context.scope.clone());
     let mut warning = None;
     if let Some(policy) = &passing.policy {
@@ -156,7 +157,7 @@ async fn prepare(ride: &mut Ride, wanted: &Handoff) -> Result<(Record, Peer), St
         match policy.check(&step) {
             Ok(granted) => {
                 scope = granted.or(scope);
-                ride.token = policy.token(&step);
+                active.token = policy.token(&step);
                 warning = policy.warning(&step);
             }
             Err(violation) => {
@@ -169,7 +170,7 @@ async fn prepare(ride: &mut Ride, wanted: &Handoff) -> Result<(Record, Peer), St
     if let Some(violation) = warning {
         super::warn(&turn, &target, violation).await;
     }
-    ride.scope.clone_from(&scope);
+    active.scope.clone_from(&scope);
     let handoff_id = Uuid::now_v7().to_string();
     let mut context = TransferContext::new(turn.task_id().clone(), turn.base_url(&passing));
     (context.state, context.output_keys) = (wanted.state.clone(), wanted.output_keys.clone());
@@ -211,16 +212,16 @@ async fn prepare(ride: &mut Ride, wanted: &Handoff) -> Result<(Record, Peer), St
 }
 
 /// Finds the other agent, again and again while it cannot be reached.
-async fn reach(ride: &mut Ride, target: &str) -> Result<Peer, Stop> {
-    let peers = ride.passing.peers.clone();
+async fn reach(active: &mut ActiveHandoff, target: &str) -> Result<Peer, Stop> {
+    let peers = active.passing.peers.clone();
     for tries in 0.. {
-        if ride.is_canceled() {
+        if active.is_canceled() {
             break;
         }
         match peers.peer(target).await {
             Ok(peer) => return Ok(peer),
-            Err(error) if may_pass(&error) && tries + 1 < TRIES => ride.pause(pause_after(Some(&error), tries)).await,
-            Err(error) if may_pass(&error) => {
+            Err(error) if is_transient(&error) && tries + 1 < TRIES => active.pause(pause_after(Some(&error), tries)).await,
+            Err(error) if is_transient(&error) => {
                 return Err(Refusal::new(Code::TargetUnreachable, target, error.to_string()).retryable().into());
             }
             Err(error) => return Err(Refusal::new(Code::TargetUntrusted, target, error.to_string()).into()),
@@ -230,19 +231,19 @@ async fn reach(ride: &mut Ride, target: &str) -> Result<Peer, Stop> {
 }
 
 /// HO-12 to HO-14: has the other agent make the task, and then says so.
-async fn send(ride: &mut Ride, mut record: Record, peer: Peer) -> Result<Sent, Failure> {
+async fn send(active: &mut ActiveHandoff, mut record: Record, peer: Peer) -> Result<Sent, Failure> {
     loop {
-        let reply = match ask(ride, &record, &peer).await {
+        let reply = match ask(active, &record, &peer).await {
             Ok(reply) => reply,
             Err(Stop::Refused(refusal)) => return Ok(Sent::Refused(refusal, Box::new(record))),
-            Err(Stop::Canceled) => return canceled(ride, Some(Box::new(record)), None).await.map(|_| Sent::Over),
+            Err(Stop::Canceled) => return canceled(active, Some(Box::new(record)), None).await.map(|_| Sent::Over),
         };
         let task = match reply {
             SendReply::Task(task) => *task,
-            SendReply::Message(message) => return replied(ride, record, *message).await,
+            SendReply::Message(message) => return replied(active, record, *message).await,
         };
-        if ride.is_canceled() {
-            return canceled(ride, Some(Box::new(record)), Some((&peer, &task))).await.map(|_| Sent::Over);
+        if active.is_canceled() {
+            return canceled(active, Some(Box::new(record)), Some((&peer, &task))).await.map(|_| Sent::Over);
         }
         match task.status.state {
             TaskState::Rejected | TaskState::Failed | TaskState::Canceled => {
@@ -251,32 +252,32 @@ async fn send(ride: &mut Ride, mut record: Record, peer: Peer) -> Result<Sent, F
                 return Ok(Sent::Refused(Box::new(refusal), Box::new(record)));
             }
             TaskState::AuthRequired => {
-                record = match authorized(ride, record, &peer, task).await? {
+                record = match authorized(active, record, &peer, task).await? {
                     Ok(record) => record,
-                    Err(record) => return canceled(ride, Some(record), None).await.map(|_| Sent::Over),
+                    Err(record) => return canceled(active, Some(record), None).await.map(|_| Sent::Over),
                 };
             }
-            _ => return passed(ride, record, &task).await,
+            _ => return passed(active, record, &task).await,
         }
     }
 }
 
 /// Sends the message, again and again as HO-16 says.
-async fn ask(ride: &mut Ride, record: &Record, peer: &Peer) -> Result<SendReply, Stop> {
+async fn ask(active: &mut ActiveHandoff, record: &Record, peer: &Peer) -> Result<SendReply, Stop> {
     let message = record.message.as_deref().cloned().unwrap_or_default();
     for tries in 0.. {
-        if ride.is_canceled() {
+        if active.is_canceled() {
             break;
         }
         let mut request = SendMessage::new(message.clone());
         request.configuration.return_immediately = true;
-        let mut caller = ride.caller(None);
-        caller.call_mut().carried = ride.token.clone().map(|token| Box::new(Carried::new(token, Object::new(), 0)));
+        let mut caller = active.caller(None);
+        caller.call_mut().carried = active.token.clone().map(|token| Box::new(Carried::new(token, Object::new(), 0)));
         // The one who sends finishes its attempt, whoever cancels meanwhile (HO-17).
         match peer.operations.send_message(&caller, request).await {
             Ok(reply) => return Ok(reply),
-            Err(error) if may_pass(&error) && tries + 1 < TRIES => ride.pause(pause_after(Some(&error), tries)).await,
-            Err(error) if may_pass(&error) => {
+            Err(error) if is_transient(&error) && tries + 1 < TRIES => active.pause(pause_after(Some(&error), tries)).await,
+            Err(error) if is_transient(&error) => {
                 return Err(Refusal::new(Code::TargetUnreachable, record.target.clone(), error.to_string()).retryable().into());
             }
             Err(error) => return Err(Refusal::new(Code::TargetRejected, record.target.clone(), error.to_string()).into()),
@@ -286,7 +287,7 @@ async fn ask(ride: &mut Ride, record: &Record, peer: &Peer) -> Result<SendReply,
 }
 
 /// The other agent has the task.
-async fn passed(ride: &mut Ride, mut record: Record, task: &Task) -> Result<Sent, Failure> {
+async fn passed(active: &mut ActiveHandoff, mut record: Record, task: &Task) -> Result<Sent, Failure> {
     let mut transfer = Transfer::new(record.target.clone(), task.id.clone()).handoff(record.handoff_id.clone(), record.hop);
     transfer.reason.clone_from(&record.reason);
     transfer.context_id = task.context_id.clone().present();
@@ -294,20 +295,20 @@ async fn passed(ride: &mut Ride, mut record: Record, task: &Task) -> Result<Sent
     let head = Head::of(&transfer, 0, 0);
     (record.state, record.message) = (State::Committed, None);
     record.passed = Some(Box::new(Passed { transfer, seq: Seq::START, at: Timestamp::EPOCH, history: 0, artifacts: 0, head }));
-    if ride.pass(record).await?
-        && let Some(record) = ride.live.read(Record::of).filter(|record| record.relayed)
+    if active.pass(record).await?
+        && let Some(record) = active.live.read(Record::of).filter(|record| record.relayed)
     {
-        relay::watch(ride, record, false).await?;
+        relay::watch(active, record, false).await?;
     }
     Ok(Sent::Over)
 }
 
 /// HO-18: the other agent answered, and there is no task to point to.
-async fn replied(ride: &mut Ride, record: Record, message: Message) -> Result<Sent, Failure> {
-    if ride.passing.on_message_reply == OnMessageReply::Fail {
+async fn replied(active: &mut ActiveHandoff, record: Record, message: Message) -> Result<Sent, Failure> {
+    if active.passing.on_message_reply == OnMessageReply::Fail {
         return Ok(Sent::Refused(Box::new(no_task(&record)), Box::new(record)));
     }
-    ride.turn.note(status(TaskState::Completed, Some(message)), record.aborted(None).remarks()).await?;
+    active.turn.note(status(TaskState::Completed, Some(message)), record.aborted(None).remarks()).await?;
     Ok(Sent::Over)
 }
 
@@ -316,28 +317,33 @@ fn no_task(record: &Record) -> Refusal {
 }
 
 /// HO-19: the other agent demands an authorization; the client is asked, and then it is tried anew.
-async fn authorized(ride: &mut Ride, mut record: Record, peer: &Peer, task: Task) -> Result<Result<Record, Box<Record>>, Failure> {
+async fn authorized(
+    active: &mut ActiveHandoff,
+    mut record: Record,
+    peer: &Peer,
+    task: Task,
+) -> Result<Result<Record, Box<Record>>, Failure> {
     record.state = State::Waiting;
     let mut said = task.status.message.unwrap_or_else(|| Message::agent("The other agent demands an authorization."));
     said.role = Role::Agent;
-    if !ride.note(status(TaskState::AuthRequired, Some(said)), &record).await? {
+    if !active.note(status(TaskState::AuthRequired, Some(said)), &record).await? {
         return Err(Failure::from("the task is over"));
     }
-    if let Err(error) = cancel(peer, &ride.caller(None), &task.id).await {
+    if let Err(error) = cancel(peer, &active.caller(None), &task.id).await {
         tracing::debug!(%error, "the other agent keeps a task that nobody needs");
     }
-    answered(ride, record).await
+    answered(active, record).await
 }
 
 /// Waits for the client, and makes the handoff a new one.
-async fn answered(ride: &mut Ride, mut record: Record) -> Result<Result<Record, Box<Record>>, Failure> {
+async fn answered(active: &mut ActiveHandoff, mut record: Record) -> Result<Result<Record, Box<Record>>, Failure> {
     let answer = tokio::select! {
         biased;
-        canceling = ride.cancels.recv() => {
-            ride.canceling.extend(canceling);
+        canceling = active.cancels.recv() => {
+            active.canceling.extend(canceling);
             return Ok(Err(Box::new(record)));
         }
-        answer = ride.turn.next_message() => answer,
+        answer = active.turn.next_message() => answer,
     };
     let Some(answer) = answer else { return Err(Failure::from("the task is over")) };
     record.handoff_id = Uuid::now_v7().to_string();
@@ -351,35 +357,35 @@ async fn answered(ride: &mut Ride, mut record: Record) -> Result<Result<Record, 
             context.put(message)?;
         }
     }
-    if !ride.note(status(TaskState::Working, None), &record).await? {
+    if !active.note(status(TaskState::Working, None), &record).await? {
         return Err(Failure::from("the task is over"));
     }
     Ok(Ok(record))
 }
 
 /// HO-17: nobody is to have the task.
-async fn canceled(ride: &mut Ride, record: Option<Box<Record>>, made: Option<(&Peer, &Task)>) -> Result<Ending, Failure> {
+async fn canceled(active: &mut ActiveHandoff, record: Option<Box<Record>>, made: Option<(&Peer, &Task)>) -> Result<Ending, Failure> {
     if let Some((peer, task)) = made
-        && let Err(error) = cancel(peer, &ride.caller(None), &task.id).await
+        && let Err(error) = cancel(peer, &active.caller(None), &task.id).await
     {
         tracing::warn!(%error, "the other agent does not cancel the task it was given");
     }
     let update = status(TaskState::Canceled, None);
     match record {
-        Some(record) => ride.turn.note(update, record.aborted(Some(Code::Canceled)).remarks()).await?,
-        None => ride.turn.emit(Emitted::Status(Box::new(update))).await?,
+        Some(record) => active.turn.note(update, record.aborted(Some(Code::Canceled)).remarks()).await?,
+        None => active.turn.emit(Emitted::Status(Box::new(update))).await?,
     }
-    ride.told().await;
+    active.told().await;
     Ok(Ending::Said)
 }
 
 /// HO-40: the task fails, or waits for its client, and says why.
-async fn refuse(ride: &mut Ride, refusal: Refusal, record: Option<Box<Record>>, escalate: bool) -> Result<Ending, Failure> {
+async fn refuse(active: &mut ActiveHandoff, refusal: Refusal, record: Option<Box<Record>>, escalate: bool) -> Result<Ending, Failure> {
     let state = if escalate { TaskState::InputRequired } else { TaskState::Failed };
     let update = status(state, Some(refusal.to_message()));
     match record {
-        Some(record) => ride.turn.note(update, record.aborted(Some(refusal.code)).remarks()).await?,
-        None => ride.turn.emit(Emitted::Status(Box::new(update))).await?,
+        Some(record) => active.turn.note(update, record.aborted(Some(refusal.code)).remarks()).await?,
+        None => active.turn.emit(Emitted::Status(Box::new(update))).await?,
     }
     Ok(Ending::Said)
 }

@@ -23,11 +23,11 @@ use tracing::Instrument as _;
 use self::run::{Opening, Run};
 use crate::{
     agent::{Ending, Failure},
+    delegation::record,
     engine::Inner,
     journal::{Committed, Journal},
     keys::Keyed,
     live::Live,
-    delegation::record,
     store,
     turn::Emitted,
 };

@@ -11,13 +11,14 @@ use tokio::{
 use super::{Answer, Driver, Unborn};
 use crate::{
     agent::{Ending, Failure, Outcome, Running},
-    mailbox::Mailbox,
+    delegation::{
+        self, Handoff,
+        active::{ActiveHandoff, Canceling},
+        calls,
+    },
     journal::Journal,
     keys::Keyed,
-    delegation::{
-        self, Handoff, calls,
-        ride::{Canceling, Ride},
-    },
+    mailbox::Mailbox,
     state::Entry,
     store::KeyAnswer,
     turn::{Shared, Turn},
@@ -84,8 +85,9 @@ impl Driver {
         let Some(run) = &mut self.run else { return };
         let Some(passing) = run.turn.passing() else { return self.ended(Err(delegation::perform::impossible())) };
         let (cancels, asked) = mpsc::unbounded_channel();
-        let ride = Ride { turn: run.turn.clone(), live, passing, cancels: asked, canceling: Vec::new(), token: None, scope: None };
-        (run.agent, run.limit, run.cancels) = (delegation::perform::start(ride, handoff), None, Some(cancels));
+        let active =
+            ActiveHandoff { turn: run.turn.clone(), live, passing, cancels: asked, canceling: Vec::new(), token: None, scope: None };
+        (run.agent, run.limit, run.cancels) = (delegation::perform::start(active, handoff), None, Some(cancels));
     }
 
     /// Takes up the handoff of a process that died.
@@ -99,8 +101,8 @@ impl Driver {
             return self.journal.put_status(TaskState::Failed, Some(words));
         };
         let (cancels, asked) = mpsc::unbounded_channel();
-        let ride = Ride { turn: turn.clone(), live, passing, cancels: asked, canceling: Vec::new(), token: None, scope: None };
-        self.run = Some(Run { agent: delegation::perform::resume(ride, record), turn, limit: None, cancels: Some(cancels) });
+        let active = ActiveHandoff { turn: turn.clone(), live, passing, cancels: asked, canceling: Vec::new(), token: None, scope: None };
+        self.run = Some(Run { agent: delegation::perform::resume(active, record), turn, limit: None, cancels: Some(cancels) });
     }
 
     fn turn_of(&self, opening: Opening) -> Turn {

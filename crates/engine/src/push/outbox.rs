@@ -14,11 +14,10 @@ use tokio::task::{JoinError, JoinSet};
 use super::{Notification, Schedule, Sender, Sent};
 use crate::{
     clock,
+    delegation::view,
     driver::Command,
     engine::Inner,
-    log, names,
-    delegation::view,
-    state,
+    log, names, state,
     store::{self, Due, Settled},
 };
 

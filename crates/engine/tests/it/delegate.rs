@@ -17,7 +17,7 @@ use chancery_core::{
 use chancery_engine::{
     Builder, Engine, Failure, OnRestart, Outcome, Turn,
     clock::ManualClock,
-    delegation::{DelegationError, ReachPolicy, Handoff, Passing, Step},
+    delegation::{DelegationError, Handoff, Passing, ReachPolicy, Step},
     store::{Memory, Store},
 };
 use serde_json::json;
@@ -470,7 +470,7 @@ impl ReachPolicy for Narrow {
     }
 }
 
-/// DE-9: the gate is asked before anything is sent, and what it allows goes along.
+/// DE-9: the policy is asked before anything is sent, and what it allows goes along.
 #[tokio::test]
 async fn what_is_out_of_reach_is_not_sent() {
     let world = World::default();

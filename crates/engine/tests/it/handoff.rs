@@ -22,7 +22,7 @@ use chancery_core::{
 use chancery_engine::{
     Builder, Engine, Failure, Outcome, Turn,
     clock::ManualClock,
-    delegation::{ReachPolicy, Handoff, OnAmbiguous, OnMessageReply, Passing, Step, Tokens},
+    delegation::{Handoff, OnAmbiguous, OnMessageReply, Passing, ReachPolicy, Step, Tokens},
     store::{Memory, Store},
 };
 use serde_json::{Value, json};

@@ -1,10 +1,6 @@
-//! What a handoff needs of the task that is handed over: its turn, its events, and those who cancel it.
+//! An active handoff: the task that is being handed over with its turn, its events, and those who cancel it.
 
-use std::{
-    hash::{BuildHasher as _, RandomState},
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use chancery_core::{
     Caller, CancelTask, Error, ErrorKind, Message, Object, Peer, Result, Secret, StatusUpdate, Task, TaskId, TaskState, extension,
@@ -20,18 +16,11 @@ use crate::{
 
 /// How long the other agent may take to cancel.
 const CANCEL_TIME: Duration = Duration::from_secs(10);
-/// The first pause before something is tried again; each later one is twice as long.
-const PAUSE: Duration = Duration::from_millis(500);
-/// The longest pause.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// The longest pause that another agent may ask for.
-const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(300);
-
 /// Somebody who wants the task canceled, and waits for the answer.
 pub(crate) type Canceling = oneshot::Sender<Result<()>>;
 
 /// A task that is being handed over, or was.
-pub(crate) struct Ride {
+pub(crate) struct ActiveHandoff {
     pub(crate) turn: Turn,
     pub(crate) live: Arc<Live>,
     pub(crate) passing: Arc<Passing>,
@@ -44,7 +33,7 @@ pub(crate) struct Ride {
     pub(crate) scope: Option<Object>,
 }
 
-impl Ride {
+impl ActiveHandoff {
     /// Says a status of the task and notes how far the handoff is, and waits until both are stored; `false` when somebody else has the task.
     pub(crate) async fn note(&self, update: StatusUpdate, record: &Record) -> Result<bool, Failure> {
         self.turn.note(update, record.remarks()).await?;
@@ -115,7 +104,7 @@ impl Ride {
     }
 }
 
-impl Drop for Ride {
+impl Drop for ActiveHandoff {
     fn drop(&mut self) {
         self.is_canceled();
         for answer in self.canceling.drain(..) {
@@ -129,23 +118,6 @@ impl Drop for Ride {
 pub(crate) async fn cancel(peer: &Peer, caller: &Caller, task: &TaskId) -> Result<Task> {
     let asked = peer.operations.cancel_task(caller, CancelTask::new(task.clone()));
     tokio::time::timeout(CANCEL_TIME, asked).await.unwrap_or_else(|_| Err(ErrorKind::Timeout.into()))
-}
-
-/// Whether an error may go away by itself: nobody was reached, or was too busy (HO-16).
-pub(crate) fn may_pass(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::RateLimited | ErrorKind::Timeout | ErrorKind::Internal)
-}
-
-/// How long to wait before the next try: what the other agent asks for (`retryAfter`, in seconds), or longer every time, and never the
-/// same for everybody.
-pub(crate) fn pause_after(error: Option<&Error>, tries: u32) -> Duration {
-    let asked = error.and_then(|error| error.metadata().get("retryAfter")).and_then(|seconds| seconds.parse::<f64>().ok());
-    if let Some(asked) = asked.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
-        return asked.min(LONGEST_RETRY_AFTER);
-    }
-    let pause = PAUSE.saturating_mul(1 << tries.min(16)).min(LONGEST_PAUSE);
-    let share = u32::try_from(RandomState::new().hash_one(tries) % 1_000).unwrap_or_default();
-    pause / 2 + pause / 2 * share / 1_000
 }
 
 /// A status of the task, in a state and with words.
