@@ -16,7 +16,7 @@ use std::{
 use chancery_core::{Artifact, Caller, Card, ListTasks, Operations, SendMessage, SendReply, Seq, Task, TaskId, TaskState};
 use chancery_engine::{
     Engine, Failure, Outcome, Turn,
-    store::{Memory, Scope, Sqlite, Store},
+    store::{Memory, Owner, Sqlite, Store},
 };
 use tokio::{
     sync::{mpsc, oneshot},
@@ -172,7 +172,7 @@ impl Bare {
             connection.pragma_update(None, "synchronous", "full").unwrap();
             connection.pragma_update(None, "cache_size", -65_536).unwrap();
             let mut task =
-                connection.prepare("INSERT INTO task (id, scope, context, state, updated, seq) VALUES (?, 1, ?, 3, ?, 4)").unwrap();
+                connection.prepare("INSERT INTO task (id, owner, context, state, updated, seq) VALUES (?, 1, ?, 3, ?, 4)").unwrap();
             let mut log = connection.prepare("INSERT INTO log (key, first, payload) VALUES (?, 1, ?)").unwrap();
             let (mut jobs, mut updated) = (Vec::new(), 1_772_442_907_000_000_000_i64);
             while queue.blocking_recv_many(&mut jobs, 256) > 0 {
@@ -229,7 +229,7 @@ async fn bare(folder: &Path) -> Bare {
     let file = folder.join("bare.db");
     let store = Arc::new(Sqlite::open(&file).await.unwrap());
     let task = send(&engine(store.clone()), "work The tide turns, the boats stay.").await;
-    let rows = store.rows(&Scope::new("agent", "ada"), &task.id, Seq::START, 100).await.unwrap();
+    let rows = store.rows(&Owner::new("agent", "ada"), &task.id, Seq::START, 100).await.unwrap();
     assert_eq!(rows.len(), 1, "a short task is one row");
     store.close().await;
     Bare::new(file, rows[0].payload.as_ref().into())

@@ -13,7 +13,7 @@ use std::{
 };
 
 use chancery_core::{Bytes, Seq, TaskId, TaskState, Timestamp};
-use chancery_engine::store::{Commit, Filter, Head, Row, Scope, Sqlite, Store};
+use chancery_engine::store::{Commit, Filter, Head, Owner, Row, Sqlite, Store};
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinSet,
@@ -34,8 +34,8 @@ fn main() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-fn scope() -> Scope {
-    Scope::new("clerk", "ada")
+fn owner() -> Owner {
+    Owner::new("clerk", "ada")
 }
 
 fn at(millis: u64) -> Timestamp {
@@ -78,7 +78,7 @@ async fn fill(store: &Arc<Sqlite>, count: u64) -> Vec<TaskId> {
         writers.spawn(async move {
             for number in (writer..count).step_by(usize::try_from(IN_FLIGHT * 8).unwrap()) {
                 let id = &ids[usize::try_from(number).unwrap()];
-                store.commit(&scope(), &short(id, number)).await.unwrap();
+                store.commit(&owner(), &short(id, number)).await.unwrap();
             }
         });
     }
@@ -97,7 +97,7 @@ async fn lists(folder: &Path) {
             let mut filter = Filter::default();
             filter.limit = 50;
             change(&mut filter);
-            store.list(&scope(), filter).await.unwrap()
+            store.list(&owner(), filter).await.unwrap()
         };
         let begun = Instant::now();
         assert_eq!(list(&|_| ()).await.total, usize::try_from(count).unwrap());
@@ -108,7 +108,7 @@ async fn lists(folder: &Path) {
             median(500, async |_| assert_eq!(list(&|filter| filter.after = Some(after.clone())).await.tasks.len(), 50)).await,
             median(500, async |_| drop(list(&|filter| filter.state = Some(TaskState::Working)).await)).await,
             median(500, async |_| drop(list(&|filter| filter.context = Some("context-00000005".into())).await)).await,
-            median(5_000, async |number| drop(store.task(&scope(), &ids[number * 7_919 % ids.len()]).await.unwrap().unwrap())).await,
+            median(5_000, async |number| drop(store.task(&owner(), &ids[number * 7_919 % ids.len()]).await.unwrap().unwrap())).await,
         ];
         let text: Vec<_> = figures.iter().map(|figure| format!("{:>8}", figure.as_micros())).collect();
         println!("{count:>9} {} {:>12}", text.join(" "), counted.as_micros());
@@ -128,7 +128,7 @@ async fn reads(store: &Arc<Sqlite>, ids: Vec<TaskId>) {
         readers.spawn(async move {
             for number in 0..READS {
                 let id = &ids[(number * 64 + reader) * 7_919 % ids.len()];
-                assert!(store.task(&scope(), id).await.unwrap().is_some());
+                assert!(store.task(&owner(), id).await.unwrap().is_some());
             }
         });
     }
@@ -144,7 +144,7 @@ trait Keeper: Send + Sync + 'static {
 
 impl Keeper for Sqlite {
     async fn keep(&self, id: TaskId, number: u64) {
-        self.commit(&scope(), &short(&id, number)).await.unwrap();
+        self.commit(&owner(), &short(&id, number)).await.unwrap();
     }
 }
 
@@ -159,7 +159,7 @@ impl Bare {
             connection.pragma_update(None, "synchronous", "full").unwrap();
             connection.pragma_update(None, "cache_size", -65_536).unwrap();
             let mut task =
-                connection.prepare("INSERT INTO task (id, scope, context, state, updated, seq) VALUES (?, 1, ?, ?, ?, 3)").unwrap();
+                connection.prepare("INSERT INTO task (id, owner, context, state, updated, seq) VALUES (?, 1, ?, ?, ?, 3)").unwrap();
             let mut log = connection.prepare("INSERT INTO log (key, first, payload) VALUES (?, 1, ?)").unwrap();
             let mut jobs = Vec::new();
             while queue.blocking_recv_many(&mut jobs, 256) > 0 {
@@ -215,7 +215,7 @@ async fn commits(folder: &Path) {
         println!("{:>6} {rate:>9.0} {cost:>12.1}", "store");
         let file = folder.join(format!("bare-{round}.db"));
         let store = Sqlite::open(&file).await.unwrap();
-        store.commit(&scope(), &short(&TaskId::generate(), 0)).await.unwrap();
+        store.commit(&owner(), &short(&TaskId::generate(), 0)).await.unwrap();
         store.close().await;
         let (rate, cost) = measure(Arc::new(Bare::new(file))).await;
         println!("{:>6} {rate:>9.0} {cost:>12.1}", "bare");
@@ -238,7 +238,7 @@ async fn streams(folder: &Path) {
                 let row = Row::new(head.seq, head.seq, Bytes::from(vec![b'x'; 200]));
                 let mut commit = Commit::new(head, Seq::new(seq), row);
                 commit.snapshot = (seq == 0).then(|| Bytes::from(vec![b'x'; 200_000]));
-                store.commit(&scope(), &commit).await.unwrap();
+                store.commit(&owner(), &commit).await.unwrap();
                 seq += 1;
             }
             seq

@@ -21,7 +21,7 @@ use crate::{
     live::Live,
     live_tasks::LiveTasks,
     push::{self, Outbox, Post, Schedule, Sender},
-    store::{self, Due, Scope, Store, memory::Memory},
+    store::{self, Due, Owner, Store, memory::Memory},
 };
 
 /// How long a stopping engine waits for commits that are under way.
@@ -127,8 +127,8 @@ pub(crate) struct Setup {
 pub(crate) struct Inner {
     setup: ArcSwap<Setup>,
     pub(crate) name: Arc<str>,
-    /// The scope of callers without a name and a tenant.
-    nobody: Scope,
+    /// The owner of callers without a name and a tenant.
+    nobody: Owner,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     /// This process, in leases.
@@ -144,7 +144,7 @@ pub(crate) struct Inner {
     pub(crate) finished: Finished,
     live_tasks: LiveTasks,
     /// Tasks of ours whose driver had to give up.
-    orphans: Mutex<Vec<(Scope, TaskId)>>,
+    orphans: Mutex<Vec<(Owner, TaskId)>>,
     this: Weak<Inner>,
 }
 
@@ -226,7 +226,7 @@ impl Engine {
     /// # Errors
     /// When the store cannot be read.
     pub async fn dead_letters(&self, caller: &Caller, limit: usize) -> Result<Vec<Due>> {
-        self.inner.store.dead(&self.inner.scope(caller), limit).await.map_err(unavailable)
+        self.inner.store.dead(&self.inner.owner(caller), limit).await.map_err(unavailable)
     }
 
     /// Tries the dead notifications of a task again, from the beginning of the schedule, and says how
@@ -235,10 +235,10 @@ impl Engine {
     /// # Errors
     /// [`ErrorKind::TaskNotFound`] when the caller has no such task.
     pub async fn redeliver(&self, caller: &Caller, task: &TaskId) -> Result<usize> {
-        let scope = self.inner.scope(caller);
-        let known = self.inner.store.configs(&scope, task).await.map_err(unavailable)?;
+        let owner = self.inner.owner(caller);
+        let known = self.inner.store.configs(&owner, task).await.map_err(unavailable)?;
         known.ok_or_else(|| Error::task_not_found(task.as_str()))?;
-        let revived = self.inner.store.revive(&scope, task, self.inner.now()).await.map_err(unavailable)?;
+        let revived = self.inner.store.revive(&owner, task, self.inner.now()).await.map_err(unavailable)?;
         self.inner.outbox.notify_one();
         Ok(revived)
     }
@@ -420,7 +420,7 @@ impl Builder {
                 agent: self.agent,
                 options: self.options,
             }),
-            nobody: Scope::new(&self.name, ""),
+            nobody: Owner::new(&self.name, ""),
             name: self.name.into(),
             store: self.store,
             clock: self.clock,
@@ -466,11 +466,11 @@ impl Inner {
     }
 
     /// Notes a task that has a lease of ours and no driver any more.
-    pub(crate) fn orphan(&self, scope: Scope, id: TaskId) {
-        self.orphans.lock().push((scope, id));
+    pub(crate) fn orphan(&self, owner: Owner, id: TaskId) {
+        self.orphans.lock().push((owner, id));
     }
 
-    pub(crate) fn next_orphan(&self) -> Option<(Scope, TaskId)> {
+    pub(crate) fn next_orphan(&self) -> Option<(Owner, TaskId)> {
         self.orphans.lock().pop()
     }
 
@@ -485,22 +485,22 @@ impl Inner {
     }
 
     /// Whose data a caller works with.
-    pub(crate) fn scope(&self, caller: &Caller) -> Scope {
+    pub(crate) fn owner(&self, caller: &Caller) -> Owner {
         match (caller.identity().tenant.as_str(), &caller.identity().subject) {
             ("", None) => self.nobody.clone(),
-            (tenant, subject) => Scope::of(tenant, &self.name, subject.as_deref().unwrap_or_default()),
+            (tenant, subject) => Owner::of(tenant, &self.name, subject.as_deref().unwrap_or_default()),
         }
     }
 
     /// The caller of a task that is taken up again.
-    pub(crate) fn caller_of(&self, scope: &Scope) -> Caller {
-        let caller = if scope.owner().is_empty() { Caller::anonymous() } else { Caller::new(scope.owner()) };
-        caller.tenant(scope.tenant())
+    pub(crate) fn caller_of(&self, owner: &Owner) -> Caller {
+        let caller = if owner.subject().is_empty() { Caller::anonymous() } else { Caller::new(owner.subject()) };
+        caller.tenant(owner.tenant())
     }
 
     /// A task that somebody works on or watches here.
-    pub(crate) fn live(&self, scope: &Scope, id: &TaskId) -> Option<Arc<Live>> {
-        self.live_tasks.get(id).filter(|live| live.scope == *scope).inspect(|live| live.set_going())
+    pub(crate) fn live(&self, owner: &Owner, id: &TaskId) -> Option<Arc<Live>> {
+        self.live_tasks.get(id).filter(|live| live.owner == *owner).inspect(|live| live.set_going())
     }
 
     pub(crate) fn forget(&self, id: &TaskId) {
@@ -528,18 +528,18 @@ impl Inner {
     }
 
     /// A task, live already or from the store.
-    pub(crate) async fn find(&self, scope: &Scope, id: &TaskId) -> Result<Arc<Live>> {
-        if let Some(live) = self.live(scope, id) {
+    pub(crate) async fn find(&self, owner: &Owner, id: &TaskId) -> Result<Arc<Live>> {
+        if let Some(live) = self.live(owner, id) {
             return Ok(live);
         }
-        let stored = self.store.task(scope, id).await.map_err(unavailable)?;
+        let stored = self.store.task(owner, id).await.map_err(unavailable)?;
         let stored = stored.ok_or_else(|| Error::task_not_found(id.as_str()))?;
         let this = self.this.upgrade().ok_or_else(closed)?;
-        let live = Live::load(&this, scope.clone(), &stored).map_err(unavailable)?;
+        let live = Live::load(&this, owner.clone(), &stored).map_err(unavailable)?;
         let live = self.keep(live);
         // A driver may have come and gone between the look and the keeping. From here on every driver of
         // this process uses what is kept, so that this look is the last that is needed.
-        let missed = self.store.rows(scope, id, live.seq(), usize::MAX).await.map_err(unavailable)?;
+        let missed = self.store.rows(owner, id, live.seq(), usize::MAX).await.map_err(unavailable)?;
         live.catch_up(&missed).map_err(unavailable)?;
         Ok(live)
     }
@@ -571,8 +571,8 @@ impl Inner {
         clock::after(self.now(), self.setup().options.lease)
     }
 
-    pub(crate) async fn config_ids(&self, scope: &Scope, id: &TaskId) -> store::Result<Vec<chancery_core::PushConfigId>> {
-        Ok(self.store.configs(scope, id).await?.unwrap_or_default().into_iter().map(|(id, _)| id).collect())
+    pub(crate) async fn config_ids(&self, owner: &Owner, id: &TaskId) -> store::Result<Vec<chancery_core::PushConfigId>> {
+        Ok(self.store.configs(owner, id).await?.unwrap_or_default().into_iter().map(|(id, _)| id).collect())
     }
 }
 

@@ -8,7 +8,7 @@ use std::{collections::VecDeque, ops::Range, sync::MutexGuard};
 use chancery_core::{Bytes, Task, TaskId, Timestamp, sync::Mutex};
 use foldhash::HashMap;
 
-use crate::store::Scope;
+use crate::store::Owner;
 
 /// Bytes of text that are kept.
 const ROOM: usize = 32 * 1024 * 1024;
@@ -73,7 +73,7 @@ struct Kept {
 
 #[derive(Debug)]
 struct Known {
-    scope: Scope,
+    owner: Owner,
     updated: Timestamp,
     text: Text,
 }
@@ -81,32 +81,32 @@ struct Known {
 impl Finished {
     /// The text of a task that finished at or after `since`; of one that is older the store may know nothing
     /// any more.
-    pub(crate) fn recent(&self, scope: &Scope, id: &TaskId, since: Timestamp) -> Option<Text> {
-        self.lock().texts.get(id).filter(|known| known.scope == *scope && known.updated >= since).map(|known| known.text.clone())
+    pub(crate) fn recent(&self, owner: &Owner, id: &TaskId, since: Timestamp) -> Option<Text> {
+        self.lock().texts.get(id).filter(|known| known.owner == *owner && known.updated >= since).map(|known| known.text.clone())
     }
 
-    /// Hands the texts of tasks of one scope to `list`, one after the other, and says whether all were there.
+    /// Hands the texts of tasks of one owner to `list`, one after the other, and says whether all were there.
     pub(crate) fn all<'a>(
         &self,
-        scope: &Scope,
+        owner: &Owner,
         mut tasks: impl Iterator<Item = &'a (Timestamp, TaskId)>,
         mut list: impl FnMut(&Text),
     ) -> bool {
         let kept = self.lock();
         tasks.all(|(updated, id)| {
-            let known = kept.texts.get(id).filter(|known| known.scope == *scope && known.updated == *updated);
+            let known = kept.texts.get(id).filter(|known| known.owner == *owner && known.updated == *updated);
             known.inspect(|known| list(&known.text)).is_some()
         })
     }
 
     /// Keeps a text for the next who asks.
-    pub(crate) fn keep(&self, scope: &Scope, id: &TaskId, updated: Timestamp, text: &Text) {
+    pub(crate) fn keep(&self, owner: &Owner, id: &TaskId, updated: Timestamp, text: &Text) {
         let size = text.json.len() + BESIDE;
         if size > ROOM / 8 {
             return;
         }
         let mut kept = self.lock();
-        let known = Known { scope: scope.clone(), updated, text: text.clone() };
+        let known = Known { owner: owner.clone(), updated, text: text.clone() };
         if let Some(old) = kept.texts.insert(id.clone(), known) {
             kept.bytes -= old.text.json.len() + BESIDE;
         } else {
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn texts_are_kept_for_their_owner_and_within_their_room() {
         let finished = Finished::default();
-        let (mine, yours) = (Scope::new("agent", "me"), Scope::new("agent", "you"));
+        let (mine, yours) = (Owner::new("agent", "me"), Owner::new("agent", "you"));
         let mut task = Task::new("t", "c", TaskState::Completed);
         task.artifacts.push(Artifact::new("x".repeat(1024 * 1024)));
         let text = Text::of(&task).unwrap();
@@ -171,7 +171,7 @@ mod tests {
             finished.keep(&mine, &TaskId::from(number.to_string()), Timestamp::EPOCH, &text);
         }
         assert!(finished.lock().bytes <= ROOM);
-        let recent = |scope, id: &str| finished.recent(scope, &TaskId::from(id), Timestamp::EPOCH);
+        let recent = |owner, id: &str| finished.recent(owner, &TaskId::from(id), Timestamp::EPOCH);
         assert!(recent(&mine, "39").is_some() && recent(&yours, "39").is_none());
         assert!(recent(&mine, "0").is_none(), "the oldest made room");
         let last = (Timestamp::EPOCH, TaskId::from("39"));

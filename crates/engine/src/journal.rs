@@ -247,7 +247,7 @@ impl Journal {
             }
         }
         let deliveries = !commit.deliveries.is_empty();
-        let store = match self.engine.store.commit_now(&self.live.scope, commit) {
+        let store = match self.engine.store.commit_now(&self.live.owner, commit) {
             ControlFlow::Break(result) => Stage::Written(result),
             ControlFlow::Continue(commit) => Stage::Writing(Box::pin(write(self.engine.clone(), self.live.clone(), commit))),
         };
@@ -305,7 +305,7 @@ impl Journal {
 async fn write(engine: Arc<Inner>, live: Arc<Live>, commit: Commit) -> store::Result<()> {
     let mut pause = Duration::from_millis(20);
     for _ in 1..COMMIT_TRIES {
-        match engine.store.commit(&live.scope, &commit).await {
+        match engine.store.commit(&live.owner, &commit).await {
             Err(store::Error::Unavailable(error)) => {
                 tracing::warn!(%error, "the store is unavailable");
                 // Rare, so it takes its room only then.
@@ -315,5 +315,5 @@ async fn write(engine: Arc<Inner>, live: Arc<Live>, commit: Commit) -> store::Re
             other => return other,
         }
     }
-    engine.store.commit(&live.scope, &commit).await
+    engine.store.commit(&live.owner, &commit).await
 }

@@ -9,9 +9,9 @@ use std::{
 use chancery_core::sync::Mutex;
 use tokio::sync::OwnedMutexGuard;
 
-use crate::store::{KeyRecord, Scope};
+use crate::store::{KeyRecord, Owner};
 
-type Name = (Scope, String);
+type Name = (Owner, String);
 type Locks = HashMap<Name, Weak<tokio::sync::Mutex<()>>>;
 
 /// The keys that are under way.
@@ -33,8 +33,8 @@ pub(crate) struct Keyed {
 
 impl Keys {
     /// Waits until nobody else has the key.
-    pub(crate) async fn hold(&self, scope: &Scope, key: &str) -> Held {
-        let name = (scope.clone(), key.to_owned());
+    pub(crate) async fn hold(&self, owner: &Owner, key: &str) -> Held {
+        let name = (owner.clone(), key.to_owned());
         let mut held = Held { keys: self.clone(), name: name.clone(), guard: None };
         let lock = {
             let mut locks = self.lock();
@@ -71,12 +71,12 @@ mod tests {
     #[tokio::test]
     async fn a_key_is_held_by_one_and_forgotten_by_all() {
         let keys = Keys::default();
-        let scope = Scope::new("agent", "ada");
-        let first = keys.hold(&scope, "k").await;
-        let other = keys.hold(&Scope::new("agent", "bob"), "k").await;
-        let (waiting, again) = (keys.clone(), scope.clone());
+        let owner = Owner::new("agent", "ada");
+        let first = keys.hold(&owner, "k").await;
+        let other = keys.hold(&Owner::new("agent", "bob"), "k").await;
+        let (waiting, again) = (keys.clone(), owner.clone());
         let second = tokio::spawn(async move { drop(waiting.hold(&again, "k").await) });
-        let (leaving, again) = (keys.clone(), scope.clone());
+        let (leaving, again) = (keys.clone(), owner.clone());
         let third = tokio::spawn(async move { drop(leaving.hold(&again, "k").await) });
         tokio::task::yield_now().await;
         assert!(!second.is_finished());

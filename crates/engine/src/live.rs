@@ -26,7 +26,7 @@ use crate::{
     engine::Inner,
     log,
     state::{self, Entry},
-    store::{self, Row, Scope, Stored},
+    store::{self, Owner, Row, Stored},
 };
 
 /// How many events of a live task are kept in memory for its readers.
@@ -35,7 +35,7 @@ const RING_EVENTS: usize = 256;
 const BATCH: usize = 64;
 
 pub(crate) struct Live {
-    pub(crate) scope: Scope,
+    pub(crate) owner: Owner,
     pub(crate) id: TaskId,
     engine: Weak<Inner>,
     committed: Mutex<Committed>,
@@ -99,19 +99,19 @@ impl Committed {
 
 impl Live {
     /// A task that is not stored yet.
-    pub(crate) fn new(engine: &Arc<Inner>, scope: Scope, id: TaskId) -> Arc<Self> {
-        Self::with(engine, scope, id, None, Seq::START)
+    pub(crate) fn new(engine: &Arc<Inner>, owner: Owner, id: TaskId) -> Arc<Self> {
+        Self::with(engine, owner, id, None, Seq::START)
     }
 
     /// A stored task.
-    pub(crate) fn load(engine: &Arc<Inner>, scope: Scope, stored: &Stored) -> store::Result<Arc<Self>> {
+    pub(crate) fn load(engine: &Arc<Inner>, owner: Owner, stored: &Stored) -> store::Result<Arc<Self>> {
         let task = log::fold(stored)?;
-        Ok(Self::with(engine, scope, stored.head.id.clone(), Some(Box::new(task)), stored.head.seq))
+        Ok(Self::with(engine, owner, stored.head.id.clone(), Some(Box::new(task)), stored.head.seq))
     }
 
-    fn with(engine: &Arc<Inner>, scope: Scope, id: TaskId, task: Option<Box<Task>>, seq: Seq) -> Arc<Self> {
+    fn with(engine: &Arc<Inner>, owner: Owner, id: TaskId, task: Option<Box<Task>>, seq: Seq) -> Arc<Self> {
         Arc::new(Self {
-            scope,
+            owner,
             id,
             engine: Arc::downgrade(engine),
             committed: Mutex::new(Committed { task, seq, ring: VecDeque::new() }),
@@ -331,7 +331,7 @@ impl Live {
             return Ok(events);
         }
         let engine = self.engine.upgrade().ok_or_else(crate::engine::closed)?;
-        let rows = engine.store.rows(&self.scope, &self.id, after, BATCH).await.map_err(crate::engine::unavailable)?;
+        let rows = engine.store.rows(&self.owner, &self.id, after, BATCH).await.map_err(crate::engine::unavailable)?;
         let mut events = Vec::new();
         for row in &rows {
             let entries = log::read_entries(row).map_err(crate::engine::unavailable)?;

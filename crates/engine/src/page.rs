@@ -8,14 +8,14 @@ use crate::{
     feed::trimmed,
     finished::Text,
     log,
-    store::{Filter, Passed, Places, Scope, Standing},
+    store::{Filter, Owner, Passed, Places, Standing},
 };
 
 impl Engine {
     /// A page of a list.
-    pub(crate) async fn page(&self, scope: &Scope, request: &ListTasks, aware: bool) -> Result<TaskPage> {
+    pub(crate) async fn page(&self, owner: &Owner, request: &ListTasks, aware: bool) -> Result<TaskPage> {
         let (filter, size) = self.page_filter(request, aware)?;
-        let listing = self.inner.store.list(scope, filter).await.map_err(unavailable)?;
+        let listing = self.inner.store.list(owner, filter).await.map_err(unavailable)?;
         let mut page =
             TaskPage::new(Vec::with_capacity(size), request.applied_page_size(), i32::try_from(listing.total).unwrap_or(i32::MAX));
         for stored in listing.tasks.iter().take(size) {
@@ -35,21 +35,21 @@ impl Engine {
     }
 
     /// Writes a task as text.
-    pub(crate) async fn write_task(&self, scope: &Scope, id: &TaskId, aware: bool, out: &mut Vec<u8>) -> Result<()> {
-        let text = match self.inner.finished.recent(scope, id, self.inner.oldest()) {
+    pub(crate) async fn write_task(&self, owner: &Owner, id: &TaskId, aware: bool, out: &mut Vec<u8>) -> Result<()> {
+        let text = match self.inner.finished.recent(owner, id, self.inner.oldest()) {
             Some(text) => text,
-            None => self.text(scope, self.look(scope, id).await?, aware)?,
+            None => self.text(owner, self.look(owner, id).await?, aware)?,
         };
         out.extend_from_slice(text.whole());
         Ok(())
     }
 
     /// Writes a page of a list as text.
-    pub(crate) async fn write_page(&self, scope: &Scope, request: &ListTasks, aware: bool, page: &mut Vec<u8>) -> Result<()> {
+    pub(crate) async fn write_page(&self, owner: &Owner, request: &ListTasks, aware: bool, page: &mut Vec<u8>) -> Result<()> {
         const OPEN: &[u8] = b"{\"tasks\":[";
         let (filter, size) = self.page_filter(request, aware)?;
         let with_artifacts = request.with_artifacts();
-        let Places { tasks: mut places, mut total } = self.inner.store.places(scope, filter.clone()).await.map_err(unavailable)?;
+        let Places { tasks: mut places, mut total } = self.inner.store.places(owner, filter.clone()).await.map_err(unavailable)?;
         page.reserve(256 + 768 * places.len());
         page.extend_from_slice(OPEN);
         let first = page.len();
@@ -60,13 +60,13 @@ impl Engine {
             text.list(with_artifacts, page);
         };
         // What is in tasks is read only if one of them is not finished, or not known.
-        if !self.inner.finished.all(scope, places.iter().take(size), |text| put(text, page)) {
-            let listing = self.inner.store.list(scope, filter).await.map_err(unavailable)?;
+        if !self.inner.finished.all(owner, places.iter().take(size), |text| put(text, page)) {
+            let listing = self.inner.store.list(owner, filter).await.map_err(unavailable)?;
             page.truncate(first);
             for stored in listing.tasks.iter().take(size) {
                 let task = log::fold(stored).map_err(unavailable)?;
                 if view::is_plain(&task) || !is_unwanted(&view::task(task.clone(), aware), request) {
-                    put(&self.text(scope, task, aware)?, page);
+                    put(&self.text(owner, task, aware)?, page);
                 }
             }
             places = listing.tasks.into_iter().map(|stored| (stored.head.updated, stored.head.id)).collect();
@@ -99,12 +99,12 @@ impl Engine {
     }
 
     /// Writes a task, and keeps the text of one that will not change any more.
-    fn text(&self, scope: &Scope, task: Task, aware: bool) -> Result<Text> {
+    fn text(&self, owner: &Owner, task: Task, aware: bool) -> Result<Text> {
         let plain = view::is_plain(&task);
         let task = &view::task(task, aware);
         let text = Text::of(task).map_err(Error::internal)?;
         if plain && let Some(updated) = task.status.timestamp.filter(|_| task.status.state.is_terminal()) {
-            self.inner.finished.keep(scope, &task.id, updated, &text);
+            self.inner.finished.keep(owner, &task.id, updated, &text);
         }
         Ok(text)
     }

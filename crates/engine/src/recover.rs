@@ -7,7 +7,7 @@ use crate::{
     driver::Begin,
     engine::{Inner, OnRestart},
     live::Live,
-    store::{self, Scope},
+    store::{self, Owner},
 };
 
 /// How many tasks are forgotten at once.
@@ -47,8 +47,8 @@ pub(crate) async fn round(engine: &Arc<Inner>) -> store::Result<()> {
     }
     adopt(engine).await?;
     let now = engine.now();
-    for (scope, id) in engine.store.expired(&engine.name, now, TAKE_OVER).await? {
-        take_over(engine, scope, &id, false).await?;
+    for (owner, id) in engine.store.expired(&engine.name, now, TAKE_OVER).await? {
+        take_over(engine, owner, &id, false).await?;
     }
     // Without an end for tasks there is still one for idempotency keys.
     let before = engine.oldest();
@@ -63,24 +63,24 @@ pub(crate) async fn round(engine: &Arc<Inner>) -> store::Result<()> {
 /// Takes up tasks of our own whose driver had to give up because the store was away: our lease on them
 /// still holds, so nobody else will.
 async fn adopt(engine: &Arc<Inner>) -> store::Result<()> {
-    while let Some((scope, id)) = engine.next_orphan() {
-        if let Err(error) = take_over(engine, scope.clone(), &id, true).await {
-            engine.orphan(scope, id);
+    while let Some((owner, id)) = engine.next_orphan() {
+        if let Err(error) = take_over(engine, owner.clone(), &id, true).await {
+            engine.orphan(owner, id);
             return Err(error);
         }
     }
     Ok(())
 }
 
-async fn take_over(engine: &Arc<Inner>, scope: Scope, id: &chancery_core::TaskId, ours: bool) -> store::Result<()> {
-    let Some(stored) = engine.store.task(&scope, id).await? else { return Ok(()) };
+async fn take_over(engine: &Arc<Inner>, owner: Owner, id: &chancery_core::TaskId, ours: bool) -> store::Result<()> {
+    let Some(stored) = engine.store.task(&owner, id).await? else { return Ok(()) };
     let Some(lease) = stored.lease.clone().filter(|lease| ours == (lease.holder == engine.holder)) else { return Ok(()) };
-    let live = engine.keep(Live::load(engine, scope.clone(), &stored)?);
+    let live = engine.keep(Live::load(engine, owner.clone(), &stored)?);
     if live.has_driver() {
         return Ok(());
     }
     // Somebody watched the task here while another process worked on it.
-    let missed = engine.store.rows(&scope, id, live.seq(), usize::MAX).await?;
+    let missed = engine.store.rows(&owner, id, live.seq(), usize::MAX).await?;
     live.catch_up(&missed)?;
     tracing::info!(task = %id, attempt = lease.attempt, "taking over a task");
     let attempt = lease.attempt + 1;

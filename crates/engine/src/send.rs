@@ -19,7 +19,7 @@ use crate::{
     live::{Live, Reader, Woken},
     names, push,
     service::gone,
-    store::{self, KeyAnswer, KeyRecord, Scope},
+    store::{self, KeyAnswer, KeyRecord, Owner},
 };
 
 /// How long the answer to an idempotency key is kept.
@@ -79,7 +79,7 @@ impl Engine {
             }
             Sent::Task { live, .. } => {
                 let task = view::task(*live.into_task(), aware);
-                Box::pin(self.presented(&self.inner.scope(caller), task, &name, history)).await.map(SendReply::from)
+                Box::pin(self.presented(&self.inner.owner(caller), task, &name, history)).await.map(SendReply::from)
             }
         }
     }
@@ -103,8 +103,8 @@ impl Engine {
         let SendMessage { message, configuration, .. } = &*request;
         let begins = message.task_id.is_none() && message.metadata.is_empty();
         if begins && configuration.push_config.is_none() && caller.call().idempotency_key.is_none() {
-            let scope = self.inner.scope(caller);
-            return self.begin(caller, scope, None, request, None, wait).await;
+            let owner = self.inner.owner(caller);
+            return self.begin(caller, owner, None, request, None, wait).await;
         }
         Box::pin(self.send_special(caller, request, wait)).await
     }
@@ -117,17 +117,17 @@ impl Engine {
             config.record.trace.clone_from(&caller.call().trace);
             config.record.aware = view::is_aware(caller);
         }
-        let own = self.inner.scope(caller);
-        let scope = match &request.message.task_id {
+        let own = self.inner.owner(caller);
+        let owner = match &request.message.task_id {
             Some(id) => Box::pin(access::owner(&self.inner, caller, id)).await?,
             None => own.clone(),
         };
         if let Some(id) = &request.message.task_id
-            && scope != own
+            && owner != own
         {
             // What is opened is a task that is there, and no other, whatever names the caller gives to tasks.
             request.create_missing = false;
-            if request.configuration.push_config.is_some() && Box::pin(access::owner_by_name(&self.inner, caller, id)).await? != scope {
+            if request.configuration.push_config.is_some() && Box::pin(access::owner_by_name(&self.inner, caller, id)).await? != owner {
                 return Err(Error::new(ErrorKind::PermissionDenied, "A grant for a task does not allow webhooks of it"));
             }
         }
@@ -139,8 +139,8 @@ impl Engine {
         let name = handoff.as_ref().or(caller.call().idempotency_key.as_ref());
         let key = match name {
             Some(key) => {
-                let held = Box::pin(self.inner.keys.hold(&scope, key)).await;
-                match Box::pin(self.replay(&scope, key, handoff.is_some(), &request)).await? {
+                let held = Box::pin(self.inner.keys.hold(&owner, key)).await;
+                match Box::pin(self.replay(&owner, key, handoff.is_some(), &request)).await? {
                     Replay::Answer(sent) => {
                         drop(held);
                         return Ok(Box::pin(awaited(sent, wait)).await);
@@ -154,11 +154,11 @@ impl Engine {
         let mut reserved = None;
         let existing = match &request.message.task_id {
             Some(_) if request.create_missing => {
-                let (existing, new) = Box::pin(self.place(&scope, &mut request)).await?;
+                let (existing, new) = Box::pin(self.place(&owner, &mut request)).await?;
                 reserved = new;
                 existing
             }
-            Some(id) => Some(Box::pin(self.inner.find(&scope, id)).await?),
+            Some(id) => Some(Box::pin(self.inner.find(&owner, id)).await?),
             None => None,
         };
         let sent = match existing {
@@ -171,7 +171,7 @@ impl Engine {
                 if let Some(config) = request.configuration.push_config.take() {
                     // Found by its name at the moment it is made, it may not be stored yet.
                     Box::pin(stored(&live)).await;
-                    Box::pin(self.put_config(&scope, push::filled(*config, &live.id))).await?;
+                    Box::pin(self.put_config(&owner, push::filled(*config, &live.id))).await?;
                 }
                 let reader = (wait == Wait::Begun).then(|| live.reader());
                 let (answer, answered) = oneshot::channel();
@@ -179,12 +179,12 @@ impl Engine {
                 self.inner.command(&live, Command::Message(Box::new(ask)))?;
                 answered.await.map_err(|_| gone())?.map(|answer| Sent::new(answer, live, reader))
             }
-            None => self.begin(caller, scope.clone(), reserved, request, key, wait).await,
+            None => self.begin(caller, owner.clone(), reserved, request, key, wait).await,
         };
         match sent {
             Ok(sent) => Ok(sent),
             Err(error) => {
-                let sent = Box::pin(self.lost_race(&scope, name, digest, error)).await?;
+                let sent = Box::pin(self.lost_race(&owner, name, digest, error)).await?;
                 Ok(Box::pin(awaited(sent, wait)).await)
             }
         }
@@ -194,7 +194,7 @@ impl Engine {
     async fn begin(
         &self,
         caller: &Caller,
-        scope: Scope,
+        owner: Owner,
         reserved: Option<Arc<Live>>,
         mut request: Box<SendMessage>,
         mut key: Option<Box<Keyed>>,
@@ -203,7 +203,7 @@ impl Engine {
         self.inner.demand_open()?;
         let id = request.message.task_id.take().unwrap_or_else(TaskId::generate);
         request.message.context_id.get_or_insert_with(ContextId::generate);
-        let live = reserved.unwrap_or_else(|| self.inner.keep(Live::new(&self.inner, scope, id)));
+        let live = reserved.unwrap_or_else(|| self.inner.keep(Live::new(&self.inner, owner, id)));
         if let Some(key) = &mut key {
             key.record.answer = KeyAnswer::Task(live.id.clone());
         }
@@ -221,27 +221,27 @@ impl Engine {
     }
 
     /// Two requests with one key at the same moment: the store let one through; the other answers alike.
-    async fn lost_race(&self, scope: &Scope, name: Option<&String>, digest: Option<u64>, error: Error) -> Result<Sent> {
+    async fn lost_race(&self, owner: &Owner, name: Option<&String>, digest: Option<u64>, error: Error) -> Result<Sent> {
         let taken = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<store::Error>());
         match (name, taken) {
             (Some(key), Some(store::Error::KeyTaken)) => {
-                let record = self.inner.store.key(scope, key, self.inner.now()).await.map_err(unavailable)?;
+                let record = self.inner.store.key(owner, key, self.inner.now()).await.map_err(unavailable)?;
                 let record = record.ok_or(error)?;
                 if Some(record.digest) != digest {
                     return Err(key_reused());
                 }
-                self.answer_of(scope, record).await
+                self.answer_of(owner, record).await
             }
             _ => Err(error),
         }
     }
 
-    async fn replay(&self, scope: &Scope, key: &str, handoff: bool, request: &SendMessage) -> Result<Replay> {
+    async fn replay(&self, owner: &Owner, key: &str, handoff: bool, request: &SendMessage) -> Result<Replay> {
         let digest = if handoff { fnv(&receive::canonical(request)) } else { digest(request) };
         let now = self.inner.now();
-        match self.inner.store.key(scope, key, now).await.map_err(unavailable)? {
+        match self.inner.store.key(owner, key, now).await.map_err(unavailable)? {
             Some(record) if record.digest != digest => Err(key_reused()),
-            Some(record) => self.answer_of(scope, record).await.map(Replay::Answer),
+            Some(record) => self.answer_of(owner, record).await.map(Replay::Answer),
             None => {
                 let until = clock::after(now, if handoff { receive::HANDOFF_LIFE } else { KEY_LIFE });
                 Ok(Replay::Fresh(KeyRecord::new(key, digest, KeyAnswer::Task(request.message.task_id.clone().unwrap_or_default()), until)))
@@ -249,9 +249,9 @@ impl Engine {
         }
     }
 
-    async fn answer_of(&self, scope: &Scope, record: KeyRecord) -> Result<Sent> {
+    async fn answer_of(&self, owner: &Owner, record: KeyRecord) -> Result<Sent> {
         match record.answer {
-            KeyAnswer::Task(id) => Ok(Sent::Task { live: self.inner.find(scope, &id).await?, seq: Seq::START, _reader: None }),
+            KeyAnswer::Task(id) => Ok(Sent::Task { live: self.inner.find(owner, &id).await?, seq: Seq::START, _reader: None }),
             KeyAnswer::Message(json) => serde_json::from_slice(&json).map(Sent::Message).map_err(Error::internal),
         }
     }
@@ -273,7 +273,7 @@ impl Engine {
     async fn handed_over(&self, live: Arc<Live>, history: Option<i32>) -> Result<SendReply> {
         let setup = self.inner.setup();
         let grant = match &setup.options.passing {
-            Some(passing) => access::grant(&self.inner, passing, &live.scope, &live.id).await?,
+            Some(passing) => access::grant(&self.inner, passing, &live.owner, &live.id).await?,
             None => None,
         };
         // Whoever hands tasks over knows of handoffs.

@@ -18,7 +18,7 @@ use crate::{
     live::Live,
     log, names, push,
     send::{Sent, given_name},
-    store::Scope,
+    store::Owner,
 };
 
 /// How many webhooks a task may have.
@@ -60,33 +60,33 @@ impl Operations for Engine {
 
     async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<Task> {
         self.demand_extensions(caller)?;
-        let scope = access::owner(&self.inner, caller, &request.id).await?;
-        if caller.call().names_tasks && scope == self.inner.scope(caller) {
-            let task = self.look_by_name(&scope, &request.id, request.history_length).await?;
+        let owner = access::owner(&self.inner, caller, &request.id).await?;
+        if caller.call().names_tasks && owner == self.inner.owner(caller) {
+            let task = self.look_by_name(&owner, &request.id, request.history_length).await?;
             return Ok(view::task(task, view::is_aware(caller)));
         }
-        let task = self.look(&scope, &request.id).await?;
+        let task = self.look(&owner, &request.id).await?;
         Ok(trimmed(view::task(task, view::is_aware(caller)), request.history_length))
     }
 
     async fn list_tasks(&self, caller: &Caller, request: ListTasks) -> Result<TaskPage> {
         self.demand_extensions(caller)?;
         request.validate()?;
-        self.page(&self.inner.scope(caller), &request, view::is_aware(caller)).await
+        self.page(&self.inner.owner(caller), &request, view::is_aware(caller)).await
     }
 
     async fn at_hand(&self, caller: &Caller, request: &Request, out: &mut Vec<u8>) -> Result<bool> {
         match request {
             Request::GetTask(request) if request.history_length.is_none() => {
                 self.demand_extensions(caller)?;
-                let scope = access::owner(&self.inner, caller, &request.id).await?;
-                self.write_task(&scope, &request.id, view::is_aware(caller), out).await?;
+                let owner = access::owner(&self.inner, caller, &request.id).await?;
+                self.write_task(&owner, &request.id, view::is_aware(caller), out).await?;
                 Ok(true)
             }
             Request::ListTasks(request) if request.history_length.is_none() => {
                 self.demand_extensions(caller)?;
                 request.validate()?;
-                self.write_page(&self.inner.scope(caller), request, view::is_aware(caller), out).await?;
+                self.write_page(&self.inner.owner(caller), request, view::is_aware(caller), out).await?;
                 Ok(true)
             }
             _ => Ok(false),
@@ -131,21 +131,21 @@ impl Operations for Engine {
     async fn create_push_config(&self, caller: &Caller, mut config: PushConfig) -> Result<PushConfig> {
         self.demand_push(caller)?;
         let said = config.task_id.clone();
-        let scope = access::owner_by_name(&self.inner, caller, &said).await?;
+        let owner = access::owner_by_name(&self.inner, caller, &said).await?;
         config.record.task_name = caller.call().names_tasks.then(|| said.clone());
         config.record.trace.clone_from(&caller.call().trace);
         config.record.aware = view::is_aware(caller);
-        let task = self.meant_id(caller, &scope, &said).await?;
-        let mut config = self.put_config(&scope, push::filled(config, &task)).await?;
+        let task = self.meant_id(caller, &owner, &said).await?;
+        let mut config = self.put_config(&owner, push::filled(config, &task)).await?;
         config.task_id = said;
         Ok(config)
     }
 
     async fn get_push_config(&self, caller: &Caller, request: GetPushConfig) -> Result<PushConfig> {
         self.demand_push(caller)?;
-        let scope = access::owner_by_name(&self.inner, caller, &request.task_id).await?;
-        let task = self.meant_id(caller, &scope, &request.task_id).await?;
-        let configs = self.configs(&scope, &task).await?;
+        let owner = access::owner_by_name(&self.inner, caller, &request.task_id).await?;
+        let task = self.meant_id(caller, &owner, &request.task_id).await?;
+        let configs = self.configs(&owner, &task).await?;
         let wanted = request.id.as_ref().map_or_else(|| request.task_id.as_str(), |id| id.as_str());
         let found = configs.iter().find(|config| config.id == wanted);
         let any = request.id.is_none().then(|| configs.first()).flatten();
@@ -156,19 +156,19 @@ impl Operations for Engine {
 
     async fn list_push_configs(&self, caller: &Caller, request: ListPushConfigs) -> Result<PushConfigPage> {
         self.demand_push(caller)?;
-        let scope = access::owner_by_name(&self.inner, caller, &request.task_id).await?;
-        Ok(PushConfigPage::new(self.configs(&scope, &request.task_id).await?))
+        let owner = access::owner_by_name(&self.inner, caller, &request.task_id).await?;
+        Ok(PushConfigPage::new(self.configs(&owner, &request.task_id).await?))
     }
 
     async fn delete_push_config(&self, caller: &Caller, request: DeletePushConfig) -> Result<()> {
         self.demand_push(caller)?;
-        let scope = access::owner_by_name(&self.inner, caller, &request.task_id).await?;
-        let task = self.meant_id(caller, &scope, &request.task_id).await?;
-        if let Some(live) = self.inner.live(&scope, &task) {
+        let owner = access::owner_by_name(&self.inner, caller, &request.task_id).await?;
+        let task = self.meant_id(caller, &owner, &request.task_id).await?;
+        if let Some(live) = self.inner.live(&owner, &task) {
             // Without a driver there is nobody to tell.
             drop(live.command(Command::Unwatch(request.id.clone())));
         }
-        let known = self.inner.store.delete_config(&scope, &task, &request.id).await.map_err(unavailable)?;
+        let known = self.inner.store.delete_config(&owner, &task, &request.id).await.map_err(unavailable)?;
         known.then_some(()).ok_or_else(|| Error::task_not_found(request.task_id.as_str()))
     }
 
@@ -185,16 +185,16 @@ impl Operations for Engine {
 
 impl Engine {
     /// Registers a webhook of a task, and tells whoever works on the task.
-    pub(crate) async fn put_config(&self, scope: &Scope, config: PushConfig) -> Result<PushConfig> {
-        let configs = self.configs(scope, &config.task_id).await?;
+    pub(crate) async fn put_config(&self, owner: &Owner, config: PushConfig) -> Result<PushConfig> {
+        let configs = self.configs(owner, &config.task_id).await?;
         if configs.len() >= CONFIGS_PER_TASK && !configs.iter().any(|known| known.id == config.id) {
             return Err(Error::invalid_param("taskId", format!("the task has {CONFIGS_PER_TASK} push configs already; delete one first")));
         }
-        let stored = self.inner.store.put_config(scope, &config.task_id, &config.id, push::write(&config)).await.map_err(unavailable)?;
+        let stored = self.inner.store.put_config(owner, &config.task_id, &config.id, push::write(&config)).await.map_err(unavailable)?;
         if !stored {
             return Err(Error::task_not_found(config.task_id.as_str()));
         }
-        if let Some(live) = self.inner.live(scope, &config.task_id) {
+        if let Some(live) = self.inner.live(owner, &config.task_id) {
             // Without a driver nothing happens to the task; the next driver reads the configs itself.
             let (taken, watched) = oneshot::channel();
             if live.command(Command::Watch(config.id.clone(), taken)).is_none() {
@@ -206,14 +206,14 @@ impl Engine {
     }
 
     /// A task as it stands.
-    pub(crate) async fn look(&self, scope: &Scope, id: &TaskId) -> Result<Task> {
+    pub(crate) async fn look(&self, owner: &Owner, id: &TaskId) -> Result<Task> {
         // A task that is only watched here may be worked on elsewhere; the store knows.
         // So does it when the first commit of a task is about to be heard of.
-        let live = self.inner.live(scope, id).filter(|live| live.has_driver());
+        let live = self.inner.live(owner, id).filter(|live| live.has_driver());
         match live.map(|live| live.snapshot()).filter(|(seq, _)| *seq > Seq::START) {
             Some((_, task)) => Ok(task),
             None => {
-                let stored = self.inner.store.task(scope, id).await.map_err(unavailable)?;
+                let stored = self.inner.store.task(owner, id).await.map_err(unavailable)?;
                 let stored = stored.ok_or_else(|| Error::task_not_found(id.as_str()))?;
                 log::fold(&stored).map_err(unavailable)
             }
@@ -228,8 +228,8 @@ impl Engine {
         }
     }
 
-    pub(crate) async fn configs(&self, scope: &Scope, task: &TaskId) -> Result<Vec<PushConfig>> {
-        let configs = self.inner.store.configs(scope, task).await.map_err(unavailable)?;
+    pub(crate) async fn configs(&self, owner: &Owner, task: &TaskId) -> Result<Vec<PushConfig>> {
+        let configs = self.inner.store.configs(owner, task).await.map_err(unavailable)?;
         configs.ok_or_else(|| Error::task_not_found(task.as_str()))?.iter().map(|(_, bytes)| shown(bytes)).collect()
     }
 

@@ -10,7 +10,7 @@ use crate::{
     clock,
     engine::{Engine, Inner, unavailable},
     live::Live,
-    store::{Grantee, Scope},
+    store::{Grantee, Owner},
 };
 
 /// How long a user sees a task that was handed over for it: longer than nearly all tasks are kept.
@@ -48,7 +48,7 @@ pub(crate) fn spoken_for(passing: Option<&Passing>, caller: &Caller, message: &M
 /// HO-53: lets a user see a task that was handed over for it.
 pub(crate) async fn admit(engine: &Inner, user: &OnBehalfOf, live: &Live) -> Result<()> {
     let Some(subject) = subject(user) else { return Ok(()) };
-    put(engine, &live.scope, &live.id, &Grantee::Subject(subject), clock::after(engine.now(), SUBJECT_LIFE)).await
+    put(engine, &live.owner, &live.id, &Grantee::Subject(subject), clock::after(engine.now(), SUBJECT_LIFE)).await
 }
 
 /// Makes and recognizes grants. Their form is not the engine's business, nor how they are hashed.
@@ -61,28 +61,28 @@ pub trait Tokens: Send + Sync {
 }
 
 /// HO-54: a bearer token for one task, for whoever the agent that handed it over gives it to.
-pub(crate) async fn grant(engine: &Inner, passing: &Passing, scope: &Scope, task: &TaskId) -> Result<Option<Grant>> {
+pub(crate) async fn grant(engine: &Inner, passing: &Passing, owner: &Owner, task: &TaskId) -> Result<Option<Grant>> {
     let (Some(life), Some(tokens)) = (passing.grant_life, &passing.tokens) else { return Ok(None) };
     let Some(token) = tokens.issue() else { return Ok(None) };
     let until = clock::after(engine.now(), life);
-    put(engine, scope, task, &Grantee::Bearer(tokens.digest(&token)), until).await?;
+    put(engine, owner, task, &Grantee::Bearer(tokens.digest(&token)), until).await?;
     Ok(Some(Grant::bearer(token, until)))
 }
 
-async fn put(engine: &Inner, scope: &Scope, task: &TaskId, grantee: &Grantee, until: Timestamp) -> Result<()> {
-    let known = engine.store.put_grant(scope, task, grantee, until).await.map_err(unavailable)?;
+async fn put(engine: &Inner, owner: &Owner, task: &TaskId, grantee: &Grantee, until: Timestamp) -> Result<()> {
+    let known = engine.store.put_grant(owner, task, grantee, until).await.map_err(unavailable)?;
     if known { Ok(()) } else { Err(Error::task_not_found(task.as_str())) }
 }
 
 /// Which task a bearer token opens, if it opens any.
-async fn opened(engine: &Inner, token: &Secret) -> Result<Option<(Scope, TaskId)>> {
+async fn opened(engine: &Inner, token: &Secret) -> Result<Option<(Owner, TaskId)>> {
     let setup = engine.setup();
     let Some(tokens) = setup.options.passing.as_ref().and_then(|passing| passing.tokens.as_ref()) else { return Ok(None) };
     engine.store.bearer_grant(&engine.name, &tokens.digest(token), engine.now()).await.map_err(unavailable)
 }
 
 /// Whose task it is that a caller asks for: the caller's own, one that it was granted by name, or the one that its token opens.
-pub(crate) async fn owner(engine: &Inner, caller: &Caller, task: &TaskId) -> Result<Scope> {
+pub(crate) async fn owner(engine: &Inner, caller: &Caller, task: &TaskId) -> Result<Owner> {
     let own = owner_by_name(engine, caller, task).await?;
     let Some(token) = &caller.call().grant else { return Ok(own) };
     let opened = opened(engine, token).await?.filter(|(owner, opened)| opened == task && owner.tenant() == own.tenant());
@@ -90,8 +90,8 @@ pub(crate) async fn owner(engine: &Inner, caller: &Caller, task: &TaskId) -> Res
 }
 
 /// Whose task it is that a caller asks for, whatever token it shows: the caller's own, or one that it was granted by name.
-pub(crate) async fn owner_by_name(engine: &Inner, caller: &Caller, task: &TaskId) -> Result<Scope> {
-    let own = engine.scope(caller);
+pub(crate) async fn owner_by_name(engine: &Inner, caller: &Caller, task: &TaskId) -> Result<Owner> {
+    let own = engine.owner(caller);
     // Who trusts nobody has granted nothing by name.
     let trusts = engine.setup().options.passing.as_ref().is_some_and(|passing| !passing.trusted_delegators.is_empty());
     if !trusts || caller.identity().subject.is_none() {

@@ -154,7 +154,7 @@ pub(crate) fn work(engine: &Arc<Inner>, live: Arc<Live>, begin: Begin) -> Workin
         if !matches!(begin, Begin::New(_)) {
             let journal = &mut driver.journal;
             // In a box, because most drivers begin without.
-            match Box::pin(journal.engine.config_ids(&journal.live.scope, &journal.live.id)).await {
+            match Box::pin(journal.engine.config_ids(&journal.live.owner, &journal.live.id)).await {
                 Ok(configs) => journal.configs = configs,
                 Err(error) => return driver.give_up(crate::engine::unavailable(error)),
             }
@@ -200,7 +200,7 @@ impl Driver {
     /// A lease that is given after this look comes with an event, and our commit finds its place taken.
     async fn look_around(&mut self) -> store::Result<Begin> {
         let Journal { engine, live, .. } = &self.journal;
-        let Some(lease) = engine.store.lease(&live.scope, &live.id).await?.filter(|lease| lease.holder != engine.holder) else {
+        let Some(lease) = engine.store.lease(&live.owner, &live.id).await?.filter(|lease| lease.holder != engine.holder) else {
             return Ok(Begin::Stored);
         };
         self.elsewhere = lease.until > engine.now();
@@ -424,7 +424,7 @@ impl Driver {
         live.leave();
         live.abandon();
         // The next look at the store finds out whether it is still ours.
-        engine.orphan(live.scope.clone(), live.id.clone());
+        engine.orphan(live.owner.clone(), live.id.clone());
         let (kind, words) = (error.kind(), error.message().to_owned());
         for answer in self.canceling.drain(..) {
             drop(answer.send(Err(Error::new(kind, words.clone()))));

@@ -62,7 +62,7 @@ impl Driver {
             self.journal.put_status(TaskState::Failed, Some(Message::agent("The task has no message to start again from.")));
             return;
         };
-        let caller = self.journal.engine.caller_of(&live.scope);
+        let caller = self.journal.engine.caller_of(&live.owner);
         // The event also fences off the former holder, should it still be alive.
         self.journal.put_status(TaskState::Working, None);
         self.start_turn(Opening::again(message, caller));
@@ -94,7 +94,7 @@ impl Driver {
     pub(super) fn resume_handoff(&mut self) {
         let live = self.journal.live.clone();
         let last = live.read(|task| task.history.iter().rev().find(|message| message.role == chancery_core::Role::User).cloned());
-        let turn = self.turn_of(Opening::again(last.unwrap_or_default(), self.journal.engine.caller_of(&live.scope)));
+        let turn = self.turn_of(Opening::again(last.unwrap_or_default(), self.journal.engine.caller_of(&live.owner)));
         let record = delegation::record::Record::read(turn.notes());
         let (Some(record), Some(passing)) = (record, turn.passing()) else {
             let words = Message::agent("The server was restarted, and can hand tasks over no more; the task was not finished.");
@@ -194,11 +194,11 @@ impl Driver {
         match key.map(|key| *key) {
             None => drop(waiting.send(Ok(Answer::Message(Box::new(message))))),
             Some(Keyed { mut record, held }) => {
-                let (engine, scope) = (engine.clone(), live.scope.clone());
+                let (engine, owner) = (engine.clone(), live.owner.clone());
                 record.answer = KeyAnswer::Message(serde_json::to_vec(&message).unwrap_or_default().into());
                 let drivers = engine.drivers.clone();
                 let store = async move {
-                    let stored = engine.store.put_key(&scope, record, engine.now()).await;
+                    let stored = engine.store.put_key(&owner, record, engine.now()).await;
                     let answer = stored.map(|()| Answer::Message(Box::new(message))).map_err(crate::engine::unavailable);
                     drop(waiting.send(answer));
                     drop(held);

@@ -160,8 +160,8 @@ impl Outbox {
             Sent::Gone => {
                 let config = &due.delivery.config;
                 tracing::info!(task = %due.task, %config, "the webhook is gone");
-                self.engine.store.delete_config(&due.scope, &due.task, config).await?;
-                if let Some(live) = self.engine.live(&due.scope, &due.task) {
+                self.engine.store.delete_config(&due.owner, &due.task, config).await?;
+                if let Some(live) = self.engine.live(&due.owner, &due.task) {
                     // Without a driver there is nobody to tell.
                     drop(live.command(Command::Unwatch(config.clone())));
                 }
@@ -190,7 +190,7 @@ impl Outbox {
 
     /// The event, and the task as it stood then; `None` when either or the webhook is gone.
     async fn notification(&self, due: &Due) -> store::Result<Option<Notification>> {
-        let Some(configs) = self.engine.store.configs(&due.scope, &due.task).await? else { return Ok(None) };
+        let Some(configs) = self.engine.store.configs(&due.owner, &due.task).await? else { return Ok(None) };
         let Some((_, config)) = configs.iter().find(|(id, _)| *id == due.delivery.config) else { return Ok(None) };
         let config = super::read(config)?;
         let Some((event, task)) = self.fold(due).await? else { return Ok(None) };
@@ -209,7 +209,7 @@ impl Outbox {
         let wanted = due.delivery.seq;
         let (mut after, mut task) = self.post.folded(&due.task, wanted);
         loop {
-            let rows = self.engine.store.rows(&due.scope, &due.task, after, ROWS).await?;
+            let rows = self.engine.store.rows(&due.owner, &due.task, after, ROWS).await?;
             let begun = after;
             for row in &rows {
                 for (seq, entry) in log::read_entries(row)?.into_iter().filter(|(seq, _)| *seq > begun) {

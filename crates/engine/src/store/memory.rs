@@ -14,7 +14,7 @@ use foldhash::{HashMap, HashSet, HashSetExt, fast::RandomState};
 use hashbrown::{HashTable, hash_table::Entry};
 
 use super::{
-    Commit, Delivery, Due, Error, Filter, Grantee, Head, KeyRecord, Lease, Listing, Places, Result, Row, Scope, Settled, Standing, Store,
+    Commit, Delivery, Due, Error, Filter, Grantee, Head, KeyRecord, Lease, Listing, Owner, Places, Result, Row, Settled, Standing, Store,
     Stored,
 };
 
@@ -26,24 +26,24 @@ pub struct Memory {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// Ids are unique over all scopes. Tasks are boxed, so that a growing table moves little.
+    /// Ids are unique over all owners. Tasks are boxed, so that a growing table moves little.
     tasks: Table<Box<Kept>>,
     /// The tasks that somebody holds: few of many.
     held: HashSet<TaskId>,
-    scopes: HashMap<Scope, Index>,
-    keys: HashMap<(Scope, String), KeyRecord>,
+    owners: HashMap<Owner, Index>,
+    keys: HashMap<(Owner, String), KeyRecord>,
     /// Tasks that go by other names, and since when.
-    aliases: HashMap<(Scope, TaskId), (TaskId, Timestamp)>,
+    aliases: HashMap<(Owner, TaskId), (TaskId, Timestamp)>,
     /// Tasks that somebody may see who does not own them, and until when.
     grants: HashMap<Grantee, BTreeMap<TaskId, Timestamp>>,
     deliveries: BTreeMap<u64, Waiting>,
     last_delivery: u64,
 }
 
-/// The tasks of one scope in their order: all, and those of each conversation.
+/// The tasks of one owner in their order: all, and those of each conversation.
 #[derive(Debug)]
 struct Index {
-    scope: Arc<Scope>,
+    owner: Arc<Owner>,
     newest: BTreeSet<Position>,
     contexts: Table<(ContextId, Conversation)>,
     standings: [usize; Standing::COUNT],
@@ -74,7 +74,7 @@ type Position = Reverse<(Timestamp, TaskId)>;
 /// A task. There may be very many, and most are finished and have nothing beside their rows.
 #[derive(Debug)]
 struct Kept {
-    scope: Arc<Scope>,
+    owner: Arc<Owner>,
     head: Head,
     rows: Rows,
     beside: Option<Box<Beside>>,
@@ -97,7 +97,7 @@ struct Beside {
 
 #[derive(Debug)]
 struct Waiting {
-    scope: Scope,
+    owner: Owner,
     task: TaskId,
     delivery: Delivery,
     attempts: u32,
@@ -160,20 +160,20 @@ impl Named for (ContextId, Conversation) {
 }
 
 impl Inner {
-    fn task(&self, scope: &Scope, id: &TaskId) -> Option<&Kept> {
-        self.tasks.get(id.as_str()).map(|kept| &**kept).filter(|kept| *kept.scope == *scope)
+    fn task(&self, owner: &Owner, id: &TaskId) -> Option<&Kept> {
+        self.tasks.get(id.as_str()).map(|kept| &**kept).filter(|kept| *kept.owner == *owner)
     }
 
-    fn task_mut(&mut self, scope: &Scope, id: &TaskId) -> Option<&mut Kept> {
-        self.tasks.get_mut(id.as_str()).map(|kept| &mut **kept).filter(|kept| *kept.scope == *scope)
+    fn task_mut(&mut self, owner: &Owner, id: &TaskId) -> Option<&mut Kept> {
+        self.tasks.get_mut(id.as_str()).map(|kept| &mut **kept).filter(|kept| *kept.owner == *owner)
     }
 
-    fn commit(&mut self, scope: &Scope, commit: Commit) -> Result<()> {
-        let Self { tasks, held, scopes, keys, deliveries, last_delivery, .. } = self;
+    fn commit(&mut self, owner: &Owner, commit: Commit) -> Result<()> {
+        let Self { tasks, held, owners, keys, deliveries, last_delivery, .. } = self;
         let Commit { head, expected, row, snapshot, lease, deliveries: new_deliveries, configs, key } = commit;
         let (hash, slot) = tasks.entry(head.id.as_str());
         let current = match &slot {
-            Entry::Occupied(kept) if *kept.get().1.scope != *scope => return Err(Error::Conflict(head.id)),
+            Entry::Occupied(kept) if *kept.get().1.owner != *owner => return Err(Error::Conflict(head.id)),
             Entry::Occupied(kept) => kept.get().1.head.seq,
             Entry::Vacant(_) => Seq::START,
         };
@@ -181,11 +181,11 @@ impl Inner {
             return Err(Error::Conflict(head.id));
         }
         if let Some(record) = key {
-            put_key(keys, scope, record, head.updated)?;
+            put_key(keys, owner, record, head.updated)?;
         }
-        let index = match scopes.get_mut(scope) {
+        let index = match owners.get_mut(owner) {
             Some(index) => index,
-            None => scopes.entry(scope.clone()).or_insert(Index::new(scope.clone())),
+            None => owners.entry(owner.clone()).or_insert(Index::new(owner.clone())),
         };
         match &slot {
             // Most events move a task nowhere.
@@ -198,7 +198,7 @@ impl Inner {
         }
         for delivery in new_deliveries {
             *last_delivery += 1;
-            let waiting = Waiting { scope: scope.clone(), task: head.id.clone(), delivery, attempts: 0, at: Some(head.updated) };
+            let waiting = Waiting { owner: owner.clone(), task: head.id.clone(), delivery, attempts: 0, at: Some(head.updated) };
             deliveries.insert(*last_delivery, waiting);
         }
         let snapshot = snapshot.map(|snapshot| (head.seq, snapshot));
@@ -216,7 +216,7 @@ impl Inner {
                 kept
             }
             Entry::Vacant(slot) => {
-                let kept = Box::new(Kept { scope: index.scope.clone(), head, rows: Rows::One(row), beside: None });
+                let kept = Box::new(Kept { owner: index.owner.clone(), head, rows: Rows::One(row), beside: None });
                 &mut slot.insert((hash, kept)).into_mut().1
             }
         };
@@ -232,14 +232,14 @@ impl Inner {
     }
 
     /// The tasks that somebody was granted to see, with their owners.
-    fn granted(&self, to: &Grantee, now: Timestamp) -> impl Iterator<Item = (&Scope, &TaskId)> {
+    fn granted(&self, to: &Grantee, now: Timestamp) -> impl Iterator<Item = (&Owner, &TaskId)> {
         let live = self.grants.get(to).into_iter().flatten().filter(move |(_, until)| **until > now);
-        live.filter_map(|(task, _)| Some((&*self.tasks.get(task.as_str())?.scope, task)))
+        live.filter_map(|(task, _)| Some((&*self.tasks.get(task.as_str())?.owner, task)))
     }
 
     /// A page of a list, and how many match.
-    fn page(&self, scope: &Scope, filter: &Filter) -> (Vec<&(Timestamp, TaskId)>, usize) {
-        let Some(index) = self.scopes.get(scope) else { return (Vec::new(), 0) };
+    fn page(&self, owner: &Owner, filter: &Filter) -> (Vec<&(Timestamp, TaskId)>, usize) {
+        let Some(index) = self.owners.get(owner) else { return (Vec::new(), 0) };
         let state = filter.state.map(Standing::from);
         let wanted = state.as_ref().map_or(filter.among.as_slice(), std::slice::from_ref);
         let fits = |position: &&Position| {
@@ -261,14 +261,14 @@ impl Inner {
     /// The oldest delivery of each task and webhook of an agent, with its time; dead ones do not block.
     fn first_in_line(&self, agent: &str) -> Vec<(Timestamp, u64)> {
         let mut seen = HashSet::new();
-        let own = self.deliveries.iter().filter(|(_, waiting)| waiting.scope.agent() == agent);
+        let own = self.deliveries.iter().filter(|(_, waiting)| waiting.owner.agent() == agent);
         let living = own.filter_map(|(id, waiting)| Some((waiting.at?, *id, waiting)));
         living.filter(|(_, _, waiting)| seen.insert((&waiting.task, &waiting.delivery.config))).map(|(at, id, _)| (at, id)).collect()
     }
 }
 
-fn put_key(keys: &mut HashMap<(Scope, String), KeyRecord>, scope: &Scope, record: KeyRecord, now: Timestamp) -> Result<()> {
-    let slot = (scope.clone(), record.key.clone());
+fn put_key(keys: &mut HashMap<(Owner, String), KeyRecord>, owner: &Owner, record: KeyRecord, now: Timestamp) -> Result<()> {
+    let slot = (owner.clone(), record.key.clone());
     if keys.get(&slot).is_some_and(|kept| kept.until > now) {
         return Err(Error::KeyTaken);
     }
@@ -278,7 +278,7 @@ fn put_key(keys: &mut HashMap<(Scope, String), KeyRecord>, scope: &Scope, record
 
 impl Waiting {
     fn due(&self, id: u64) -> Due {
-        Due::new(id, self.scope.clone(), self.task.clone(), self.delivery.clone(), self.attempts)
+        Due::new(id, self.owner.clone(), self.task.clone(), self.delivery.clone(), self.attempts)
     }
 }
 
@@ -290,8 +290,8 @@ impl Head {
 }
 
 impl Index {
-    fn new(scope: Scope) -> Self {
-        Self { scope: Arc::new(scope), newest: BTreeSet::new(), contexts: Table::default(), standings: [0; Standing::COUNT] }
+    fn new(owner: Owner) -> Self {
+        Self { owner: Arc::new(owner), newest: BTreeSet::new(), contexts: Table::default(), standings: [0; Standing::COUNT] }
     }
 
     fn insert(&mut self, head: &Head) {
@@ -400,64 +400,64 @@ impl Kept {
 
 #[async_trait]
 impl Store for Memory {
-    async fn commit(&self, scope: &Scope, commit: &Commit) -> Result<()> {
-        self.lock().commit(scope, commit.clone())
+    async fn commit(&self, owner: &Owner, commit: &Commit) -> Result<()> {
+        self.lock().commit(owner, commit.clone())
     }
 
-    fn commit_now(&self, scope: &Scope, commit: Commit) -> ControlFlow<Result<()>, Commit> {
-        ControlFlow::Break(self.lock().commit(scope, commit))
+    fn commit_now(&self, owner: &Owner, commit: Commit) -> ControlFlow<Result<()>, Commit> {
+        ControlFlow::Break(self.lock().commit(owner, commit))
     }
 
-    async fn task(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>> {
-        Ok(self.lock().task(scope, id).map(Kept::stored))
+    async fn task(&self, owner: &Owner, id: &TaskId) -> Result<Option<Stored>> {
+        Ok(self.lock().task(owner, id).map(Kept::stored))
     }
 
-    async fn rows(&self, scope: &Scope, id: &TaskId, after: Seq, limit: usize) -> Result<Vec<Row>> {
+    async fn rows(&self, owner: &Owner, id: &TaskId, after: Seq, limit: usize) -> Result<Vec<Row>> {
         let inner = self.lock();
-        let Some(kept) = inner.task(scope, id) else { return Ok(Vec::new()) };
+        let Some(kept) = inner.task(owner, id) else { return Ok(Vec::new()) };
         let from = kept.rows.partition_point(|row| row.last <= after);
         let end = after.get().saturating_add(limit as u64);
         Ok(kept.rows[from..].iter().take_while(|row| row.first.get() <= end).cloned().collect())
     }
 
-    async fn list(&self, scope: &Scope, filter: Filter) -> Result<Listing> {
+    async fn list(&self, owner: &Owner, filter: Filter) -> Result<Listing> {
         let inner = self.lock();
-        let (page, total) = inner.page(scope, &filter);
+        let (page, total) = inner.page(owner, &filter);
         let tasks = page.into_iter().filter_map(|(_, id)| inner.tasks.get(id.as_str())).map(|kept| kept.stored()).collect();
         Ok(Listing::new(tasks, total))
     }
 
-    async fn places(&self, scope: &Scope, filter: Filter) -> Result<Places> {
+    async fn places(&self, owner: &Owner, filter: Filter) -> Result<Places> {
         let inner = self.lock();
-        let (page, total) = inner.page(scope, &filter);
+        let (page, total) = inner.page(owner, &filter);
         Ok(Places::new(page.into_iter().cloned().collect::<Arc<_>>(), total))
     }
 
-    async fn key(&self, scope: &Scope, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {
-        Ok(self.lock().keys.get(&(scope.clone(), key.to_owned())).filter(|record| record.until > now).cloned())
+    async fn key(&self, owner: &Owner, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {
+        Ok(self.lock().keys.get(&(owner.clone(), key.to_owned())).filter(|record| record.until > now).cloned())
     }
 
-    async fn put_key(&self, scope: &Scope, record: KeyRecord, now: Timestamp) -> Result<()> {
-        put_key(&mut self.lock().keys, scope, record, now)
+    async fn put_key(&self, owner: &Owner, record: KeyRecord, now: Timestamp) -> Result<()> {
+        put_key(&mut self.lock().keys, owner, record, now)
     }
 
-    async fn put_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId, config: Bytes) -> Result<bool> {
+    async fn put_config(&self, owner: &Owner, task: &TaskId, id: &PushConfigId, config: Bytes) -> Result<bool> {
         let mut inner = self.lock();
-        let Some(kept) = inner.task_mut(scope, task) else { return Ok(false) };
+        let Some(kept) = inner.task_mut(owner, task) else { return Ok(false) };
         kept.beside.get_or_insert_default().configs.insert(id.clone(), config);
         Ok(true)
     }
 
-    async fn configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<(PushConfigId, Bytes)>>> {
+    async fn configs(&self, owner: &Owner, task: &TaskId) -> Result<Option<Vec<(PushConfigId, Bytes)>>> {
         let inner = self.lock();
-        let Some(kept) = inner.task(scope, task) else { return Ok(None) };
+        let Some(kept) = inner.task(owner, task) else { return Ok(None) };
         let configs = kept.beside.iter().flat_map(|beside| &beside.configs);
         Ok(Some(configs.map(|(id, config)| (id.clone(), config.clone())).collect()))
     }
 
-    async fn delete_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool> {
+    async fn delete_config(&self, owner: &Owner, task: &TaskId, id: &PushConfigId) -> Result<bool> {
         let mut inner = self.lock();
-        let Some(kept) = inner.task_mut(scope, task) else { return Ok(false) };
+        let Some(kept) = inner.task_mut(owner, task) else { return Ok(false) };
         if let Some(beside) = &mut kept.beside {
             beside.configs.remove(id);
         }
@@ -469,35 +469,35 @@ impl Store for Memory {
         Ok(self.lock().tasks.get(id.as_str()).is_some())
     }
 
-    async fn alias(&self, scope: &Scope, name: &TaskId) -> Result<Option<TaskId>> {
-        Ok(self.lock().aliases.get(&(scope.clone(), name.clone())).map(|(task, _)| task.clone()))
+    async fn alias(&self, owner: &Owner, name: &TaskId) -> Result<Option<TaskId>> {
+        Ok(self.lock().aliases.get(&(owner.clone(), name.clone())).map(|(task, _)| task.clone()))
     }
 
-    async fn put_alias(&self, scope: &Scope, name: &TaskId, task: &TaskId, now: Timestamp) -> Result<()> {
-        self.lock().aliases.insert((scope.clone(), name.clone()), (task.clone(), now));
+    async fn put_alias(&self, owner: &Owner, name: &TaskId, task: &TaskId, now: Timestamp) -> Result<()> {
+        self.lock().aliases.insert((owner.clone(), name.clone()), (task.clone(), now));
         Ok(())
     }
 
-    async fn put_grant(&self, scope: &Scope, task: &TaskId, grantee: &Grantee, until: Timestamp) -> Result<bool> {
+    async fn put_grant(&self, owner: &Owner, task: &TaskId, grantee: &Grantee, until: Timestamp) -> Result<bool> {
         let mut inner = self.lock();
-        if inner.task(scope, task).is_none() {
+        if inner.task(owner, task).is_none() {
             return Ok(false);
         }
         inner.grants.entry(grantee.clone()).or_default().insert(task.clone(), until);
         Ok(true)
     }
 
-    async fn bearer_grant(&self, agent: &str, digest: &str, now: Timestamp) -> Result<Option<(Scope, TaskId)>> {
+    async fn bearer_grant(&self, agent: &str, digest: &str, now: Timestamp) -> Result<Option<(Owner, TaskId)>> {
         let inner = self.lock();
         let to = Grantee::Bearer(digest.to_owned());
         let found = inner.granted(&to, now).find(|(owner, _)| owner.agent() == agent);
         Ok(found.map(|(owner, task)| (owner.clone(), task.clone())))
     }
 
-    async fn subject_grant(&self, caller: &Scope, task: &TaskId, now: Timestamp) -> Result<Option<Scope>> {
+    async fn subject_grant(&self, caller: &Owner, task: &TaskId, now: Timestamp) -> Result<Option<Owner>> {
         let inner = self.lock();
-        let to = Grantee::Subject(caller.owner().to_owned());
-        let near = |owner: &Scope| (owner.tenant(), owner.agent()) == (caller.tenant(), caller.agent());
+        let to = Grantee::Subject(caller.subject().to_owned());
+        let near = |owner: &Owner| (owner.tenant(), owner.agent()) == (caller.tenant(), caller.agent());
         Ok(inner.granted(&to, now).find(|(owner, granted)| *granted == task && near(owner)).map(|(owner, _)| owner.clone()))
     }
 
@@ -513,16 +513,16 @@ impl Store for Memory {
         Ok(())
     }
 
-    async fn lease(&self, scope: &Scope, id: &TaskId) -> Result<Option<Lease>> {
+    async fn lease(&self, owner: &Owner, id: &TaskId) -> Result<Option<Lease>> {
         let inner = self.lock();
-        Ok(inner.tasks.get(id.as_str()).filter(|kept| *kept.scope == *scope).and_then(|kept| kept.lease().cloned()))
+        Ok(inner.tasks.get(id.as_str()).filter(|kept| *kept.owner == *owner).and_then(|kept| kept.lease().cloned()))
     }
 
-    async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>> {
+    async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Owner, TaskId)>> {
         let inner = self.lock();
-        let own = inner.held.iter().filter_map(|id| inner.tasks.get(id.as_str())).filter(|kept| kept.scope.agent() == agent);
+        let own = inner.held.iter().filter_map(|id| inner.tasks.get(id.as_str())).filter(|kept| kept.owner.agent() == agent);
         let gone = own.filter(|kept| kept.lease().is_some_and(|lease| lease.until < now));
-        let mut gone: Vec<_> = gone.map(|kept| (Scope::clone(&kept.scope), kept.head.id.clone())).collect();
+        let mut gone: Vec<_> = gone.map(|kept| (Owner::clone(&kept.owner), kept.head.id.clone())).collect();
         gone.sort();
         gone.truncate(limit);
         Ok(gone)
@@ -560,15 +560,15 @@ impl Store for Memory {
         Ok(())
     }
 
-    async fn dead(&self, scope: &Scope, limit: usize) -> Result<Vec<Due>> {
+    async fn dead(&self, owner: &Owner, limit: usize) -> Result<Vec<Due>> {
         let inner = self.lock();
-        let dead = inner.deliveries.iter().filter(|(_, waiting)| waiting.at.is_none() && waiting.scope == *scope);
+        let dead = inner.deliveries.iter().filter(|(_, waiting)| waiting.at.is_none() && waiting.owner == *owner);
         Ok(dead.take(limit).map(|(id, waiting)| waiting.due(*id)).collect())
     }
 
-    async fn revive(&self, scope: &Scope, task: &TaskId, now: Timestamp) -> Result<usize> {
+    async fn revive(&self, owner: &Owner, task: &TaskId, now: Timestamp) -> Result<usize> {
         let mut inner = self.lock();
-        let dead = inner.deliveries.values_mut().filter(|waiting| waiting.at.is_none() && waiting.scope == *scope && waiting.task == *task);
+        let dead = inner.deliveries.values_mut().filter(|waiting| waiting.at.is_none() && waiting.owner == *owner && waiting.task == *task);
         Ok(dead
             .map(|waiting| {
                 waiting.at = Some(now);
@@ -579,8 +579,8 @@ impl Store for Memory {
 
     async fn purge(&self, agent: &str, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize> {
         let mut inner = self.lock();
-        inner.keys.retain(|(scope, _), record| record.until > now || scope.agent() != agent);
-        let own = inner.scopes.iter().filter(|(scope, _)| scope.agent() == agent);
+        inner.keys.retain(|(owner, _), record| record.until > now || owner.agent() != agent);
+        let own = inner.owners.iter().filter(|(owner, _)| owner.agent() == agent);
         let oldest = own.flat_map(|(_, index)| index.newest.iter().rev().take_while(|position| position.0.0 < before));
         let ended = oldest.filter(|position| inner.tasks.get(position.0.1.as_str()).is_some_and(|kept| kept.head.state.is_terminal()));
         let mut old: Vec<_> = ended.map(|Reverse(place)| place.clone()).collect();
@@ -589,18 +589,18 @@ impl Store for Memory {
         for (_, id) in &old {
             let Some(kept) = inner.tasks.remove(id.as_str()) else { continue };
             inner.held.remove(id);
-            if let Some(index) = inner.scopes.get_mut(&*kept.scope) {
+            if let Some(index) = inner.owners.get_mut(&*kept.owner) {
                 index.remove(&kept.head);
             }
             inner.deliveries.retain(|_, waiting| waiting.task != *id);
         }
         let Inner { aliases, grants, tasks, .. } = &mut *inner;
         grants.retain(|_, granted| {
-            let other = |task: &TaskId| tasks.get(task.as_str()).map(|kept| kept.scope.agent() != agent);
+            let other = |task: &TaskId| tasks.get(task.as_str()).map(|kept| kept.owner.agent() != agent);
             granted.retain(|task, until| other(task).is_some_and(|other| other || *until > now));
             !granted.is_empty()
         });
-        aliases.retain(|(scope, _), (task, at)| *at >= before || scope.agent() != agent || tasks.get(task.as_str()).is_some());
+        aliases.retain(|(owner, _), (task, at)| *at >= before || owner.agent() != agent || tasks.get(task.as_str()).is_some());
         Ok(old.len())
     }
 }

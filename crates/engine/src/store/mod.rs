@@ -17,28 +17,28 @@ pub use memory::Memory;
 #[cfg(feature = "sqlite")]
 pub use sqlite::Sqlite;
 
-/// Whose data it is: part of every call, so that nobody can forget to ask.
+/// Whose data it is, a subject with an agent within a tenant: part of every call, so that nobody can forget to ask.
 ///
 /// Copies share one text.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Scope {
-    /// The tenant, the agent and the owner, one after the other: a copy is then one more count in one place, and in
-    /// no place that other scopes count in too.
+pub struct Owner {
+    /// The tenant, the agent and the subject, one after the other: a copy is then one more count in one place, and in
+    /// no place that other owners count in too.
     text: Arc<str>,
     agent_at: usize,
-    owner_at: usize,
+    subject_at: usize,
 }
 
-impl Scope {
-    /// The scope of an owner with an agent, without a tenant.
-    pub fn new(agent: impl AsRef<str>, owner: impl AsRef<str>) -> Self {
-        Self::of("", agent.as_ref(), owner.as_ref())
+impl Owner {
+    /// The owner of what a subject has with an agent, without a tenant.
+    pub fn new(agent: impl AsRef<str>, subject: impl AsRef<str>) -> Self {
+        Self::of("", agent.as_ref(), subject.as_ref())
     }
 
-    /// The scope of an owner with an agent, within a tenant.
+    /// The owner of what a subject has with an agent, within a tenant.
     #[must_use]
-    pub fn of(tenant: &str, agent: &str, owner: &str) -> Self {
-        Self { text: [tenant, agent, owner].concat().into(), agent_at: tenant.len(), owner_at: tenant.len() + agent.len() }
+    pub fn of(tenant: &str, agent: &str, subject: &str) -> Self {
+        Self { text: [tenant, agent, subject].concat().into(), agent_at: tenant.len(), subject_at: tenant.len() + agent.len() }
     }
 
     /// The tenant; empty when the server has none.
@@ -50,20 +50,20 @@ impl Scope {
     /// The agent's key on its server.
     #[must_use]
     pub fn agent(&self) -> &str {
-        &self.text[self.agent_at..self.owner_at]
+        &self.text[self.agent_at..self.subject_at]
     }
 
     /// The caller; empty for callers without a name.
     #[must_use]
-    pub fn owner(&self) -> &str {
-        &self.text[self.owner_at..]
+    pub fn subject(&self) -> &str {
+        &self.text[self.subject_at..]
     }
 }
 
-impl fmt::Debug for Scope {
+impl fmt::Debug for Owner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (tenant, agent, owner) = (self.tenant(), self.agent(), self.owner());
-        f.debug_struct("Scope").field("tenant", &tenant).field("agent", &agent).field("owner", &owner).finish()
+        let (tenant, agent, subject) = (self.tenant(), self.agent(), self.subject());
+        f.debug_struct("Owner").field("tenant", &tenant).field("agent", &agent).field("subject", &subject).finish()
     }
 }
 
@@ -402,7 +402,7 @@ pub struct Due {
     /// Names the delivery; stays the same over all attempts.
     pub id: u64,
     /// Whose task it is.
-    pub scope: Scope,
+    pub owner: Owner,
     /// The task.
     pub task: TaskId,
     /// Which event, to which webhook.
@@ -414,8 +414,8 @@ pub struct Due {
 impl Due {
     /// A due notification from its parts.
     #[must_use]
-    pub fn new(id: u64, scope: Scope, task: TaskId, delivery: Delivery, attempts: u32) -> Self {
-        Self { id, scope, task, delivery, attempts }
+    pub fn new(id: u64, owner: Owner, task: TaskId, delivery: Delivery, attempts: u32) -> Self {
+        Self { id, owner, task, delivery, attempts }
     }
 }
 
@@ -436,74 +436,74 @@ pub enum Settled {
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
     /// Writes a commit. When this returns, it is durable; when the future is dropped before, it may
-    /// still happen. A task id is unique over all scopes: making a task with the id of another is a
+    /// still happen. A task id is unique over all owners: making a task with the id of another is a
     /// conflict. The conversation of a task never changes.
-    async fn commit(&self, scope: &Scope, commit: &Commit) -> Result<()>;
+    async fn commit(&self, owner: &Owner, commit: &Commit) -> Result<()>;
 
     /// Writes a commit at once, if that needs no waiting; gives it back otherwise.
-    fn commit_now(&self, scope: &Scope, commit: Commit) -> ControlFlow<Result<()>, Commit> {
-        let _ = scope;
+    fn commit_now(&self, owner: &Owner, commit: Commit) -> ControlFlow<Result<()>, Commit> {
+        let _ = owner;
         ControlFlow::Continue(commit)
     }
 
-    /// Reads a task; `None` when the scope has none of that id.
-    async fn task(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>>;
+    /// Reads a task; `None` when the owner has none of that id.
+    async fn task(&self, owner: &Owner, id: &TaskId) -> Result<Option<Stored>>;
 
     /// Reads the rows that hold events after `after`, at most about `limit` events.
-    async fn rows(&self, scope: &Scope, id: &TaskId, after: Seq, limit: usize) -> Result<Vec<Row>>;
+    async fn rows(&self, owner: &Owner, id: &TaskId, after: Seq, limit: usize) -> Result<Vec<Row>>;
 
     /// Lists tasks.
-    async fn list(&self, scope: &Scope, filter: Filter) -> Result<Listing>;
+    async fn list(&self, owner: &Owner, filter: Filter) -> Result<Listing>;
 
     /// Lists where tasks stand, and nothing of what is in them.
-    async fn places(&self, scope: &Scope, filter: Filter) -> Result<Places> {
-        let Listing { tasks, total } = self.list(scope, filter).await?;
+    async fn places(&self, owner: &Owner, filter: Filter) -> Result<Places> {
+        let Listing { tasks, total } = self.list(owner, filter).await?;
         Ok(Places::new(tasks.into_iter().map(|stored| (stored.head.updated, stored.head.id)).collect::<Arc<_>>(), total))
     }
 
     /// What a request with this key led to.
-    async fn key(&self, scope: &Scope, key: &str, now: Timestamp) -> Result<Option<KeyRecord>>;
+    async fn key(&self, owner: &Owner, key: &str, now: Timestamp) -> Result<Option<KeyRecord>>;
 
     /// Keeps the answer of a request that made no task.
-    async fn put_key(&self, scope: &Scope, record: KeyRecord, now: Timestamp) -> Result<()>;
+    async fn put_key(&self, owner: &Owner, record: KeyRecord, now: Timestamp) -> Result<()>;
 
     /// Registers or replaces a webhook of a task. `false` when there is no such task.
-    async fn put_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId, config: Bytes) -> Result<bool>;
+    async fn put_config(&self, owner: &Owner, task: &TaskId, id: &PushConfigId, config: Bytes) -> Result<bool>;
 
     /// The webhooks of a task, ordered by id; `None` when there is no such task.
-    async fn configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<(PushConfigId, Bytes)>>>;
+    async fn configs(&self, owner: &Owner, task: &TaskId) -> Result<Option<Vec<(PushConfigId, Bytes)>>>;
 
     /// Forgets a webhook and what is still to be sent to it. `false` when there is no such task.
-    async fn delete_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool>;
+    async fn delete_config(&self, owner: &Owner, task: &TaskId, id: &PushConfigId) -> Result<bool>;
 
     /// Whether anybody at all has a task of this id.
     async fn taken(&self, id: &TaskId) -> Result<bool>;
 
-    /// The task that a name of this scope stands for, if that was noted.
-    async fn alias(&self, scope: &Scope, name: &TaskId) -> Result<Option<TaskId>>;
+    /// The task that a name of this owner stands for, if that was noted.
+    async fn alias(&self, owner: &Owner, name: &TaskId) -> Result<Option<TaskId>>;
 
-    /// Notes which task a name of this scope stands for, in place of what was noted before. It may be forgotten when
+    /// Notes which task a name of this owner stands for, in place of what was noted before. It may be forgotten when
     /// there is no such task and `now` is older than what is purged.
-    async fn put_alias(&self, scope: &Scope, name: &TaskId, task: &TaskId, now: Timestamp) -> Result<()>;
+    async fn put_alias(&self, owner: &Owner, name: &TaskId, task: &TaskId, now: Timestamp) -> Result<()>;
 
     /// Lets somebody see a task until then, in place of what was granted to the same one before. `false` when there is no such task;
     /// a task that is deleted takes its grants with it.
-    async fn put_grant(&self, scope: &Scope, task: &TaskId, grantee: &Grantee, until: Timestamp) -> Result<bool>;
+    async fn put_grant(&self, owner: &Owner, task: &TaskId, grantee: &Grantee, until: Timestamp) -> Result<bool>;
 
     /// The task of an agent that the bearer token with this digest opens.
-    async fn bearer_grant(&self, agent: &str, digest: &str, now: Timestamp) -> Result<Option<(Scope, TaskId)>>;
+    async fn bearer_grant(&self, agent: &str, digest: &str, now: Timestamp) -> Result<Option<(Owner, TaskId)>>;
 
     /// Whose task it is, if this caller was granted to see it by its subject.
-    async fn subject_grant(&self, caller: &Scope, task: &TaskId, now: Timestamp) -> Result<Option<Scope>>;
+    async fn subject_grant(&self, caller: &Owner, task: &TaskId, now: Timestamp) -> Result<Option<Owner>>;
 
     /// Says that a process is alive: all its leases hold until then.
     async fn renew(&self, holder: &str, until: Timestamp) -> Result<()>;
 
     /// Who works on a task.
-    async fn lease(&self, scope: &Scope, id: &TaskId) -> Result<Option<Lease>>;
+    async fn lease(&self, owner: &Owner, id: &TaskId) -> Result<Option<Lease>>;
 
     /// Tasks of an agent whose lease ran out before `now`.
-    async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>>;
+    async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Owner, TaskId)>>;
 
     /// Takes deliveries of an agent's tasks that are due, longest due first, and keeps others from taking them until
     /// `lease`. Of one task and webhook only the oldest is ever due: a later event waits for an earlier
@@ -518,10 +518,10 @@ pub trait Store: Send + Sync + 'static {
     async fn settle(&self, id: u64, settled: Settled) -> Result<()>;
 
     /// Deliveries that nobody will try again by itself, oldest first.
-    async fn dead(&self, scope: &Scope, limit: usize) -> Result<Vec<Due>>;
+    async fn dead(&self, owner: &Owner, limit: usize) -> Result<Vec<Due>>;
 
     /// Makes dead deliveries of a task due again, and says how many there were.
-    async fn revive(&self, scope: &Scope, task: &TaskId, now: Timestamp) -> Result<usize>;
+    async fn revive(&self, owner: &Owner, task: &TaskId, now: Timestamp) -> Result<usize>;
 
     /// Deletes finished tasks of an agent with a status older than `before`, keys and grants of it that ran out, and names noted
     /// before `before` of tasks that are gone; at most `limit` tasks, whichever. Says how many tasks went.

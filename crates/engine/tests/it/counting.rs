@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use chancery_core::{Artifact, Bytes, Caller, Operations, PushConfigId, SendMessage, SendReply, Seq, Task, TaskId, TaskState, Timestamp};
 use chancery_engine::{
     Engine, Failure, Outcome, Turn,
-    store::{Commit, Due, Error, Filter, Grantee, KeyRecord, Lease, Listing, Memory, Result, Row, Scope, Settled, Store, Stored},
+    store::{Commit, Due, Error, Filter, Grantee, KeyRecord, Lease, Listing, Memory, Owner, Result, Row, Settled, Store, Stored},
 };
 
 pub struct Counting {
@@ -42,68 +42,68 @@ impl Counting {
 
 #[async_trait]
 impl Store for Counting {
-    async fn commit(&self, scope: &Scope, commit: &Commit) -> Result<()> {
+    async fn commit(&self, owner: &Owner, commit: &Commit) -> Result<()> {
         self.commits.fetch_add(1, Ordering::Relaxed);
         if self.away.load(Ordering::SeqCst) {
             return Err(Error::Unavailable("the test took the store away".into()));
         }
-        self.inner.commit(scope, commit).await
+        self.inner.commit(owner, commit).await
     }
 
-    async fn task(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>> {
-        self.inner.task(scope, id).await
+    async fn task(&self, owner: &Owner, id: &TaskId) -> Result<Option<Stored>> {
+        self.inner.task(owner, id).await
     }
 
-    async fn rows(&self, scope: &Scope, id: &TaskId, after: Seq, limit: usize) -> Result<Vec<Row>> {
+    async fn rows(&self, owner: &Owner, id: &TaskId, after: Seq, limit: usize) -> Result<Vec<Row>> {
         self.row_reads.fetch_add(1, Ordering::Relaxed);
-        self.inner.rows(scope, id, after, limit).await
+        self.inner.rows(owner, id, after, limit).await
     }
 
-    async fn list(&self, scope: &Scope, filter: Filter) -> Result<Listing> {
-        self.inner.list(scope, filter).await
+    async fn list(&self, owner: &Owner, filter: Filter) -> Result<Listing> {
+        self.inner.list(owner, filter).await
     }
 
-    async fn key(&self, scope: &Scope, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {
-        self.inner.key(scope, key, now).await
+    async fn key(&self, owner: &Owner, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {
+        self.inner.key(owner, key, now).await
     }
 
-    async fn put_key(&self, scope: &Scope, record: KeyRecord, now: Timestamp) -> Result<()> {
-        self.inner.put_key(scope, record, now).await
+    async fn put_key(&self, owner: &Owner, record: KeyRecord, now: Timestamp) -> Result<()> {
+        self.inner.put_key(owner, record, now).await
     }
 
-    async fn put_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId, config: Bytes) -> Result<bool> {
-        self.inner.put_config(scope, task, id, config).await
+    async fn put_config(&self, owner: &Owner, task: &TaskId, id: &PushConfigId, config: Bytes) -> Result<bool> {
+        self.inner.put_config(owner, task, id, config).await
     }
 
-    async fn configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<(PushConfigId, Bytes)>>> {
-        self.inner.configs(scope, task).await
+    async fn configs(&self, owner: &Owner, task: &TaskId) -> Result<Option<Vec<(PushConfigId, Bytes)>>> {
+        self.inner.configs(owner, task).await
     }
 
-    async fn delete_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool> {
-        self.inner.delete_config(scope, task, id).await
+    async fn delete_config(&self, owner: &Owner, task: &TaskId, id: &PushConfigId) -> Result<bool> {
+        self.inner.delete_config(owner, task, id).await
     }
 
     async fn taken(&self, id: &TaskId) -> Result<bool> {
         self.inner.taken(id).await
     }
 
-    async fn alias(&self, scope: &Scope, name: &TaskId) -> Result<Option<TaskId>> {
-        self.inner.alias(scope, name).await
+    async fn alias(&self, owner: &Owner, name: &TaskId) -> Result<Option<TaskId>> {
+        self.inner.alias(owner, name).await
     }
 
-    async fn put_alias(&self, scope: &Scope, name: &TaskId, task: &TaskId, now: Timestamp) -> Result<()> {
-        self.inner.put_alias(scope, name, task, now).await
+    async fn put_alias(&self, owner: &Owner, name: &TaskId, task: &TaskId, now: Timestamp) -> Result<()> {
+        self.inner.put_alias(owner, name, task, now).await
     }
 
-    async fn put_grant(&self, scope: &Scope, task: &TaskId, grantee: &Grantee, until: Timestamp) -> Result<bool> {
-        self.inner.put_grant(scope, task, grantee, until).await
+    async fn put_grant(&self, owner: &Owner, task: &TaskId, grantee: &Grantee, until: Timestamp) -> Result<bool> {
+        self.inner.put_grant(owner, task, grantee, until).await
     }
 
-    async fn bearer_grant(&self, agent: &str, digest: &str, now: Timestamp) -> Result<Option<(Scope, TaskId)>> {
+    async fn bearer_grant(&self, agent: &str, digest: &str, now: Timestamp) -> Result<Option<(Owner, TaskId)>> {
         self.inner.bearer_grant(agent, digest, now).await
     }
 
-    async fn subject_grant(&self, caller: &Scope, task: &TaskId, now: Timestamp) -> Result<Option<Scope>> {
+    async fn subject_grant(&self, caller: &Owner, task: &TaskId, now: Timestamp) -> Result<Option<Owner>> {
         self.inner.subject_grant(caller, task, now).await
     }
 
@@ -111,11 +111,11 @@ impl Store for Counting {
         self.inner.renew(holder, until).await
     }
 
-    async fn lease(&self, scope: &Scope, id: &TaskId) -> Result<Option<Lease>> {
-        self.inner.lease(scope, id).await
+    async fn lease(&self, owner: &Owner, id: &TaskId) -> Result<Option<Lease>> {
+        self.inner.lease(owner, id).await
     }
 
-    async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>> {
+    async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Owner, TaskId)>> {
         self.inner.expired(agent, now, limit).await
     }
 
@@ -131,12 +131,12 @@ impl Store for Counting {
         self.inner.settle(id, settled).await
     }
 
-    async fn dead(&self, scope: &Scope, limit: usize) -> Result<Vec<Due>> {
-        self.inner.dead(scope, limit).await
+    async fn dead(&self, owner: &Owner, limit: usize) -> Result<Vec<Due>> {
+        self.inner.dead(owner, limit).await
     }
 
-    async fn revive(&self, scope: &Scope, task: &TaskId, now: Timestamp) -> Result<usize> {
-        self.inner.revive(scope, task, now).await
+    async fn revive(&self, owner: &Owner, task: &TaskId, now: Timestamp) -> Result<usize> {
+        self.inner.revive(owner, task, now).await
     }
 
     async fn purge(&self, agent: &str, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize> {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use chancery_core::{Seq, TaskId, TaskState, Timestamp};
-use chancery_engine::store::{Commit, Delivery, Filter, Head, KeyAnswer, KeyRecord, Row, Scope, Sqlite, Store};
+use chancery_engine::store::{Commit, Delivery, Filter, Head, KeyAnswer, KeyRecord, Owner, Row, Sqlite, Store};
 
 use crate::folder::Folder;
 
@@ -19,8 +19,8 @@ const ROUND: &str = "CHANCERY_CRASH_ROUND";
 const ROUNDS: u64 = 10;
 const WRITERS: u64 = 64;
 
-fn scope() -> Scope {
-    Scope::new("clerk", "ada")
+fn owner() -> Owner {
+    Owner::new("clerk", "ada")
 }
 
 fn now() -> Timestamp {
@@ -63,7 +63,7 @@ async fn write(store: Arc<Sqlite>, name: String) {
     for number in 0_u64.. {
         let id = format!("{name}-{number}");
         for seq in 1..=3 {
-            store.commit(&scope(), &commit(&id, seq)).await.unwrap();
+            store.commit(&owner(), &commit(&id, seq)).await.unwrap();
             // One write per line, so that a line is whole or missing.
             let said = std::io::stdout().write_all(format!("ack {id} {seq}\n").as_bytes());
             if said.is_err() {
@@ -122,18 +122,18 @@ fn kill_while_writing(file: &Path, round: u64, acknowledged: &mut BTreeMap<Strin
 
 async fn everything_is_there(store: &Sqlite, acknowledged: &BTreeMap<String, u64>) {
     for (id, seq) in acknowledged {
-        let task = store.task(&scope(), &TaskId::from(id.as_str())).await.unwrap().unwrap_or_else(|| panic!("{id} is lost"));
+        let task = store.task(&owner(), &TaskId::from(id.as_str())).await.unwrap().unwrap_or_else(|| panic!("{id} is lost"));
         let stored = task.head.seq.get();
         assert!(stored >= *seq, "{id}: {stored} of {seq}");
         let rows: Vec<_> = (1..=stored).map(|seq| commit(id, seq).row).collect();
         assert_eq!((task.rows, task.head.state), (rows, commit(id, stored).head.state), "{id}");
-        let key = store.key(&scope(), &format!("key of {id}"), now()).await.unwrap();
+        let key = store.key(&owner(), &format!("key of {id}"), now()).await.unwrap();
         assert_eq!(key.map(|key| key.answer), Some(KeyAnswer::Task(id.as_str().into())), "{id}");
     }
     // Each event has its delivery; of what was not acknowledged all is there or nothing.
     let mut filter = Filter::default();
     filter.limit = usize::MAX;
-    let all = store.list(&scope(), filter).await.unwrap();
+    let all = store.list(&owner(), filter).await.unwrap();
     assert!(all.tasks.len() >= acknowledged.len());
     assert_eq!(all.total, all.tasks.len());
     let due = store.due("clerk", now(), now(), usize::MAX).await.unwrap();

@@ -16,7 +16,7 @@ use chancery_core::{Caller, Event, EventStream, Operations, SendMessage, Seq, Su
 use chancery_engine::{
     Builder, Engine, Failure, OnRestart, Outcome, Turn,
     clock::ManualClock,
-    store::{Filter, Scope, Sqlite, Store},
+    store::{Filter, Owner, Sqlite, Store},
 };
 
 use crate::{folder::Folder, operations::card};
@@ -211,7 +211,7 @@ async fn survive(name: &str, policy: OnRestart) -> Vec<Vec<String>> {
     let mut filter = Filter::default();
     filter.limit = usize::MAX;
     let ids: Vec<_> =
-        store.list(&Scope::new("agent", "ada"), filter.clone()).await.unwrap().tasks.into_iter().map(|task| task.head.id).collect();
+        store.list(&Owner::new("agent", "ada"), filter.clone()).await.unwrap().tasks.into_iter().map(|task| task.head.id).collect();
     assert!(seen.keys().all(|id| ids.iter().any(|stored| stored.as_str() == id)));
     let engine = process(store, policy).start();
     let mut logs = Vec::new();
@@ -243,7 +243,7 @@ async fn survive(name: &str, policy: OnRestart) -> Vec<Vec<String>> {
     engine.shutdown(Duration::from_secs(5)).await;
     drop(engine);
     let store = Sqlite::open(&file).await.unwrap();
-    let tasks = store.list(&Scope::new("agent", "ada"), filter).await.unwrap().tasks;
+    let tasks = store.list(&Owner::new("agent", "ada"), filter).await.unwrap().tasks;
     assert!(tasks.iter().all(|task| task.head.state.is_terminal() && task.lease.is_none()));
     println!("{name}: {KILLS} kills, {} tasks, {count} events seen", logs.len());
     logs

@@ -6,7 +6,7 @@ use std::{fmt::Debug, ops::Range};
 
 use chancery_core::{Bytes, PushConfigId, Seq, TaskId, TaskState, Timestamp};
 use chancery_engine::store::{
-    Commit, Delivery, Filter, Grantee, Head, KeyAnswer, KeyRecord, Lease, Memory, Row, Scope, Settled, Sqlite, Store,
+    Commit, Delivery, Filter, Grantee, Head, KeyAnswer, KeyRecord, Lease, Memory, Owner, Row, Settled, Sqlite, Store,
     sqlite::{Durability, Options},
 };
 
@@ -66,13 +66,13 @@ impl Stores {
 
     /// Finishes and purges all tasks, so that the next case begins with nothing.
     async fn clear(&self, case: u64) {
-        for (scope, id) in SCOPES.iter().flat_map(|owner| TASKS.map(|task| (scope(owner), id(case, task)))) {
-            let Some(task) = self.plain.task(&scope, &id).await.unwrap() else { continue };
-            assert_eq!(self.memory.task(&scope, &id).await.unwrap().as_ref(), Some(&task), "case {case}");
-            assert_eq!(self.sqlite.task(&scope, &id).await.unwrap().as_ref(), Some(&task), "case {case}");
+        for (owner, id) in OWNERS.iter().flat_map(|subject| TASKS.map(|task| (owner(subject), id(case, task)))) {
+            let Some(task) = self.plain.task(&owner, &id).await.unwrap() else { continue };
+            assert_eq!(self.memory.task(&owner, &id).await.unwrap().as_ref(), Some(&task), "case {case}");
+            assert_eq!(self.sqlite.task(&owner, &id).await.unwrap().as_ref(), Some(&task), "case {case}");
             let seq = task.head.seq.next();
             let head = Head::new(id, task.head.context, TaskState::Completed, at(1), seq);
-            let commit = Operation::Commit(scope, Box::new(Commit::new(head, task.head.seq, Row::new(seq, seq, Bytes::new()))));
+            let commit = Operation::Commit(owner, Box::new(Commit::new(head, task.head.seq, Row::new(seq, seq, Bytes::new()))));
             let [answer, memory, sqlite] = self.run(&commit).await;
             assert_eq!([&memory, &sqlite], [&answer, &answer]);
         }
@@ -82,12 +82,12 @@ impl Stores {
     }
 }
 
-const SCOPES: [&str; 2] = ["ada", "ben"];
+const OWNERS: [&str; 2] = ["ada", "ben"];
 const TASKS: [&str; 3] = ["a", "b", "c"];
 const CONFIGS: [&str; 2] = ["p", "q"];
 
-fn scope(owner: &str) -> Scope {
-    Scope::new("clerk", owner)
+fn owner(subject: &str) -> Owner {
+    Owner::new("clerk", subject)
 }
 
 fn id(case: u64, task: &str) -> TaskId {
@@ -101,24 +101,24 @@ fn at(moment: i64) -> Timestamp {
 
 #[derive(Debug)]
 enum Operation {
-    Commit(Scope, Box<Commit>),
-    Task(Scope, TaskId),
-    Rows(Scope, TaskId, Seq, usize),
-    List(Scope, Filter),
-    Key(Scope, String, Timestamp),
-    PutKey(Scope, KeyRecord, Timestamp),
-    PutConfig(Scope, TaskId, PushConfigId, Bytes),
-    Configs(Scope, TaskId),
-    DeleteConfig(Scope, TaskId, PushConfigId),
-    PutGrant(Scope, TaskId, Grantee, Timestamp),
-    SubjectGrant(Scope, TaskId, Timestamp),
+    Commit(Owner, Box<Commit>),
+    Task(Owner, TaskId),
+    Rows(Owner, TaskId, Seq, usize),
+    List(Owner, Filter),
+    Key(Owner, String, Timestamp),
+    PutKey(Owner, KeyRecord, Timestamp),
+    PutConfig(Owner, TaskId, PushConfigId, Bytes),
+    Configs(Owner, TaskId),
+    DeleteConfig(Owner, TaskId, PushConfigId),
+    PutGrant(Owner, TaskId, Grantee, Timestamp),
+    SubjectGrant(Owner, TaskId, Timestamp),
     Renew(String, Timestamp),
     Expired(Timestamp, usize),
     Due(Timestamp, Timestamp, usize),
     NextDue,
     Settle(u64, Settled),
-    Dead(Scope, usize),
-    Revive(Scope, TaskId, Timestamp),
+    Dead(Owner, usize),
+    Revive(Owner, TaskId, Timestamp),
     Purge(Timestamp, Timestamp),
 }
 
@@ -129,24 +129,24 @@ impl Operation {
             format!("{answer:?}")
         }
         match self {
-            Self::Commit(scope, commit) => text(store.commit(scope, commit).await),
-            Self::Task(scope, task) => text(store.task(scope, task).await),
-            Self::Rows(scope, task, after, limit) => text(store.rows(scope, task, *after, *limit).await),
-            Self::List(scope, filter) => text(store.list(scope, filter.clone()).await),
-            Self::Key(scope, key, now) => text(store.key(scope, key, *now).await),
-            Self::PutKey(scope, record, now) => text(store.put_key(scope, record.clone(), *now).await),
-            Self::PutConfig(scope, task, id, bytes) => text(store.put_config(scope, task, id, bytes.clone()).await),
-            Self::Configs(scope, task) => text(store.configs(scope, task).await),
-            Self::DeleteConfig(scope, task, id) => text(store.delete_config(scope, task, id).await),
-            Self::PutGrant(scope, task, grantee, until) => text(store.put_grant(scope, task, grantee, *until).await),
+            Self::Commit(owner, commit) => text(store.commit(owner, commit).await),
+            Self::Task(owner, task) => text(store.task(owner, task).await),
+            Self::Rows(owner, task, after, limit) => text(store.rows(owner, task, *after, *limit).await),
+            Self::List(owner, filter) => text(store.list(owner, filter.clone()).await),
+            Self::Key(owner, key, now) => text(store.key(owner, key, *now).await),
+            Self::PutKey(owner, record, now) => text(store.put_key(owner, record.clone(), *now).await),
+            Self::PutConfig(owner, task, id, bytes) => text(store.put_config(owner, task, id, bytes.clone()).await),
+            Self::Configs(owner, task) => text(store.configs(owner, task).await),
+            Self::DeleteConfig(owner, task, id) => text(store.delete_config(owner, task, id).await),
+            Self::PutGrant(owner, task, grantee, until) => text(store.put_grant(owner, task, grantee, *until).await),
             Self::SubjectGrant(caller, task, now) => text(store.subject_grant(caller, task, *now).await),
             Self::Renew(holder, until) => text(store.renew(holder, *until).await),
             Self::Expired(now, limit) => text(store.expired("clerk", *now, *limit).await),
             Self::Due(now, lease, limit) => text(store.due("clerk", *now, *lease, *limit).await),
             Self::NextDue => text(store.next_due("clerk").await),
             Self::Settle(id, settled) => text(store.settle(*id, *settled).await),
-            Self::Dead(scope, limit) => text(store.dead(scope, *limit).await),
-            Self::Revive(scope, task, now) => text(store.revive(scope, task, *now).await),
+            Self::Dead(owner, limit) => text(store.dead(owner, *limit).await),
+            Self::Revive(owner, task, now) => text(store.revive(owner, task, *now).await),
             Self::Purge(before, now) => text(store.purge("clerk", *before, *now, 1_000).await),
         }
     }
@@ -203,33 +203,33 @@ impl Random {
     }
 
     async fn operation(&mut self, case: u64, stores: &Stores, deliveries: u64) -> Operation {
-        let scope = scope(self.pick(&SCOPES));
+        let owner = owner(self.pick(&OWNERS));
         match self.below(26) {
-            0..=7 => self.commit(case, scope, &stores.plain).await,
-            8 => Operation::Task(scope, self.task(case)),
-            9 => Operation::Rows(scope, self.task(case), Seq::new(self.bits() % 6), self.below(8)),
-            10 | 11 => Operation::List(scope, self.filter(case)),
-            12 => Operation::Key(scope, self.key(case), self.at()),
-            13 => Operation::PutKey(scope, self.record(case), self.at()),
-            14 => Operation::PutConfig(scope, self.task(case), self.config(), self.bytes()),
-            15 => Operation::Configs(scope, self.task(case)),
-            16 => Operation::DeleteConfig(scope, self.task(case), self.config()),
+            0..=7 => self.commit(case, owner, &stores.plain).await,
+            8 => Operation::Task(owner, self.task(case)),
+            9 => Operation::Rows(owner, self.task(case), Seq::new(self.bits() % 6), self.below(8)),
+            10 | 11 => Operation::List(owner, self.filter(case)),
+            12 => Operation::Key(owner, self.key(case), self.at()),
+            13 => Operation::PutKey(owner, self.record(case), self.at()),
+            14 => Operation::PutConfig(owner, self.task(case), self.config(), self.bytes()),
+            15 => Operation::Configs(owner, self.task(case)),
+            16 => Operation::DeleteConfig(owner, self.task(case), self.config()),
             17 => Operation::Renew(self.pick(&["host-1", "host-2"]).to_owned(), self.at()),
             18 => Operation::Expired(self.at(), 1 + self.below(4)),
-            19 => self.delivery(scope, case),
+            19 => self.delivery(owner, case),
             20 => Operation::Due(self.at(), self.at(), 1 + self.below(6)),
             21 | 22 => self.settle(deliveries),
-            23 => Operation::PutGrant(scope, self.task(case), Grantee::Subject(self.pick(&SCOPES).to_owned()), self.at()),
-            24 => Operation::SubjectGrant(scope, self.task(case), self.at()),
+            23 => Operation::PutGrant(owner, self.task(case), Grantee::Subject(self.pick(&OWNERS).to_owned()), self.at()),
+            24 => Operation::SubjectGrant(owner, self.task(case), self.at()),
             _ => Operation::Purge(self.at(), self.at()),
         }
     }
 
-    fn delivery(&mut self, scope: Scope, case: u64) -> Operation {
+    fn delivery(&mut self, owner: Owner, case: u64) -> Operation {
         match self.below(3) {
             0 => Operation::NextDue,
-            1 => Operation::Dead(scope, 1 + self.below(4)),
-            _ => Operation::Revive(scope, self.task(case), self.at()),
+            1 => Operation::Dead(owner, 1 + self.below(4)),
+            _ => Operation::Revive(owner, self.task(case), self.at()),
         }
     }
 
@@ -245,9 +245,9 @@ impl Random {
     }
 
     /// Mostly the next commit of a task; sometimes one that comes too late, or of a stranger.
-    async fn commit(&mut self, case: u64, scope: Scope, plain: &Plain) -> Operation {
+    async fn commit(&mut self, case: u64, owner: Owner, plain: &Plain) -> Operation {
         let id = self.task(case);
-        let current = plain.task(&scope, &id).await.unwrap();
+        let current = plain.task(&owner, &id).await.unwrap();
         let newest = current.as_ref().map_or(0, |task| task.head.seq.get());
         let expected = if self.chance(8) { self.bits() % 4 } else { newest };
         let (first, last) = (Seq::new(expected + 1), Seq::new(expected + 1 + self.bits() % 3));
@@ -267,7 +267,7 @@ impl Random {
         if self.chance(3) {
             commit.key = Some(self.record(case));
         }
-        Operation::Commit(scope, Box::new(commit))
+        Operation::Commit(owner, Box::new(commit))
     }
 
     fn record(&mut self, case: u64) -> KeyRecord {

@@ -16,7 +16,7 @@ use chancery_core::{
 use chancery_engine::{
     Builder, Engine, Failure, OnRestart, Outcome, Turn,
     clock::ManualClock,
-    store::{Filter, Memory, Scope, Store},
+    store::{Filter, Memory, Owner, Store},
 };
 use tokio::sync::Semaphore;
 
@@ -101,7 +101,7 @@ impl Stage {
     async fn words(&self, id: &TaskId) -> Vec<String> {
         // An engine that lives in 1970 finds that no lease ever ran out.
         let reader = self.process(&ManualClock::new(0)).start();
-        let stored = self.store.task(&Scope::new("agent", "ada"), id).await.unwrap().unwrap();
+        let stored = self.store.task(&Owner::new("agent", "ada"), id).await.unwrap().unwrap();
         let mut stream = reader.subscribe(&ada().resume_after(Seq::START), Subscribe::new(id.clone())).await.unwrap();
         let mut words = Vec::new();
         for _ in 0..stored.head.seq.get() {
@@ -115,7 +115,7 @@ impl Stage {
     async fn unfinished(&self) -> usize {
         let mut filter = Filter::default();
         filter.limit = usize::MAX;
-        let tasks = self.store.list(&Scope::new("agent", "ada"), filter).await.unwrap().tasks;
+        let tasks = self.store.list(&Owner::new("agent", "ada"), filter).await.unwrap().tasks;
         tasks.iter().filter(|task| !task.head.state.is_terminal()).count()
     }
 }
@@ -190,7 +190,7 @@ async fn a_task_whose_process_died_is_failed_with_a_reason() {
     let task = end(&next, &id).await;
     assert_eq!(task.state(), TaskState::Failed);
     assert_eq!(text(&task), "The server was restarted while the agent was working; the task was not finished.");
-    assert_eq!(stage.store.task(&Scope::new("agent", "ada"), &id).await.unwrap().unwrap().lease, None);
+    assert_eq!(stage.store.task(&Owner::new("agent", "ada"), &id).await.unwrap().unwrap().lease, None);
 }
 
 /// Guarantee G5: the agent hears how often its turn was begun.
@@ -227,7 +227,7 @@ async fn an_agent_takes_over_its_own_tasks_only() {
     let porter = stage.process(&clock).name("porter").by_hand().start();
     porter.look_after().await.unwrap();
     assert_eq!(end(&porter, &ids[1]).await.state(), TaskState::Failed);
-    let state = async || stage.store.task(&Scope::new("clerk", "ada"), &ids[0]).await.unwrap().unwrap().head.state;
+    let state = async || stage.store.task(&Owner::new("clerk", "ada"), &ids[0]).await.unwrap().unwrap().head.state;
     assert_eq!(state().await, TaskState::Working);
     let clerk = stage.process(&clock).name("clerk").start();
     assert_eq!(end(&clerk, &ids[0]).await.state(), TaskState::Failed);
@@ -348,7 +348,7 @@ async fn shutdown_lets_running_turns_end_and_takes_nothing_new() {
         event.unwrap();
     }
     stopping.await.unwrap();
-    let stored = stage.store.task(&Scope::new("agent", "ada"), &id).await.unwrap().unwrap();
+    let stored = stage.store.task(&Owner::new("agent", "ada"), &id).await.unwrap().unwrap();
     assert_eq!((stored.head.state, stored.lease), (TaskState::Completed, None));
 }
 

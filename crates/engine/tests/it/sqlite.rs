@@ -11,7 +11,7 @@ use std::{
 
 use chancery_core::{Bytes, Seq, TaskId, TaskState, Timestamp};
 use chancery_engine::store::{
-    Commit, Delivery, Error, Filter, Head, KeyAnswer, KeyRecord, Lease, Row, Scope, Settled, Sqlite, Store,
+    Commit, Delivery, Error, Filter, Head, KeyAnswer, KeyRecord, Lease, Owner, Row, Settled, Sqlite, Store,
     sqlite::{Durability, Options},
     suite,
 };
@@ -19,8 +19,8 @@ use tokio::task::JoinSet;
 
 use crate::folder::Folder;
 
-fn scope() -> Scope {
-    Scope::new("clerk", "ada")
+fn owner() -> Owner {
+    Owner::new("clerk", "ada")
 }
 
 fn at(seconds: i64) -> Timestamp {
@@ -71,22 +71,22 @@ async fn everything_is_there_after_closing_and_opening() {
     let task = TaskId::from("t");
 
     let store = Sqlite::open(&file).await.unwrap();
-    store.commit(&scope(), &commit).await.unwrap();
+    store.commit(&owner(), &commit).await.unwrap();
     store.settle(store.due("clerk", at(1), at(2), 1).await.unwrap()[0].id, Settled::Dead).await.unwrap();
     let read = async |store: &Sqlite| {
         (
-            store.task(&scope(), &task).await.unwrap(),
-            store.rows(&scope(), &task, Seq::START, 9).await.unwrap(),
-            store.list(&scope(), first(9)).await.unwrap(),
-            store.key(&scope(), "k", at(1)).await.unwrap(),
-            store.configs(&scope(), &task).await.unwrap(),
+            store.task(&owner(), &task).await.unwrap(),
+            store.rows(&owner(), &task, Seq::START, 9).await.unwrap(),
+            store.list(&owner(), first(9)).await.unwrap(),
+            store.key(&owner(), "k", at(1)).await.unwrap(),
+            store.configs(&owner(), &task).await.unwrap(),
             store.expired("clerk", at(16), 9).await.unwrap(),
-            (store.dead(&scope(), 9).await.unwrap(), store.next_due("clerk").await.unwrap()),
+            (store.dead(&owner(), 9).await.unwrap(), store.next_due("clerk").await.unwrap()),
         )
     };
     let before = read(&store).await;
     store.close().await;
-    assert!(matches!(store.task(&scope(), &task).await, Err(Error::Unavailable(_))));
+    assert!(matches!(store.task(&owner(), &task).await, Err(Error::Unavailable(_))));
     assert!(matches!(store.renew("host-1", at(1)).await, Err(Error::Unavailable(_))));
     drop(store);
     assert!(!folder.file("tasks.db-wal").exists(), "a closed store is one file");
@@ -103,15 +103,15 @@ async fn dropping_a_store_finishes_what_was_asked_for() {
     let store = Sqlite::open(&file).await.unwrap();
     for number in 0..100 {
         // Polled once: queued, and then nobody waits.
-        let (scope, id) = (scope(), format!("t-{number}"));
+        let (owner, id) = (owner(), format!("t-{number}"));
         let made = made(&id, TaskState::Working, 10);
-        let mut commit = store.commit(&scope, &made);
+        let mut commit = store.commit(&owner, &made);
         let polled = std::future::poll_fn(|cx| std::task::Poll::Ready(commit.as_mut().poll(cx))).await;
         drop(polled);
     }
     drop(store);
     let store = Sqlite::open(&file).await.unwrap();
-    assert_eq!(store.list(&scope(), first(0)).await.unwrap().total, 100);
+    assert_eq!(store.list(&owner(), first(0)).await.unwrap().total, 100);
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn a_full_file_refuses_writes_and_takes_them_again_when_there_is_room() {
     let store = Sqlite::open_with(folder.file("tasks.db"), options).await.unwrap();
     let mut stored = 0;
     let error = loop {
-        match store.commit(&scope(), &made(&format!("t-{stored}"), TaskState::Completed, 10_000)).await {
+        match store.commit(&owner(), &made(&format!("t-{stored}"), TaskState::Completed, 10_000)).await {
             Ok(()) => stored += 1,
             Err(error) => break error,
         }
@@ -130,15 +130,15 @@ async fn a_full_file_refuses_writes_and_takes_them_again_when_there_is_room() {
     assert!(std::error::Error::source(&error).unwrap().to_string().contains("full"), "{error:?}");
     assert!((20..200).contains(&stored), "{stored}");
     // Nothing of the refused one is there, all of the others is, and it can be read.
-    assert_eq!(store.task(&scope(), &TaskId::from(format!("t-{stored}"))).await.unwrap(), None);
-    let listing = store.list(&scope(), first(1_000)).await.unwrap();
+    assert_eq!(store.task(&owner(), &TaskId::from(format!("t-{stored}"))).await.unwrap(), None);
+    let listing = store.list(&owner(), first(1_000)).await.unwrap();
     assert_eq!((listing.total, listing.tasks.len()), (stored, stored));
 
     assert_eq!(store.purge("clerk", at(1), at(0), 10).await.unwrap(), 10);
     for number in 0..5 {
-        store.commit(&scope(), &made(&format!("new-{number}"), TaskState::Completed, 10_000)).await.unwrap();
+        store.commit(&owner(), &made(&format!("new-{number}"), TaskState::Completed, 10_000)).await.unwrap();
     }
-    assert_eq!(store.list(&scope(), first(0)).await.unwrap().total, stored - 5);
+    assert_eq!(store.list(&owner(), first(0)).await.unwrap().total, stored - 5);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -151,13 +151,13 @@ async fn when_a_batch_finds_the_disk_full_nobody_in_it_is_told_otherwise() {
         let store = store.clone();
         writers.spawn(async move {
             let id = format!("t-{number}");
-            let result = store.commit(&scope(), &made(&id, TaskState::Working, 10_000)).await;
+            let result = store.commit(&owner(), &made(&id, TaskState::Working, 10_000)).await;
             assert!(matches!(result, Ok(()) | Err(Error::Unavailable(_))), "{result:?}");
             (id, result.is_ok())
         });
     }
     for (id, acknowledged) in writers.join_all().await {
-        assert_eq!(store.task(&scope(), &TaskId::from(id)).await.unwrap().is_some(), acknowledged);
+        assert_eq!(store.task(&owner(), &TaskId::from(id)).await.unwrap().is_some(), acknowledged);
     }
 }
 
@@ -178,13 +178,13 @@ async fn a_write_that_the_database_refuses_does_not_harm_its_neighbors() {
     for number in 0..100 {
         let store = store.clone();
         let bytes = if number % 10 == 5 { 1 } else { 20 };
-        writers.spawn(async move { (bytes, store.commit(&scope(), &made(&format!("t-{number}"), TaskState::Working, bytes)).await) });
+        writers.spawn(async move { (bytes, store.commit(&owner(), &made(&format!("t-{number}"), TaskState::Working, bytes)).await) });
     }
     other.execute_batch("COMMIT").unwrap();
     for (bytes, result) in writers.join_all().await {
         assert_eq!(result.is_ok(), bytes > 1, "{result:?}");
     }
-    assert_eq!(store.list(&scope(), first(0)).await.unwrap().total, 90);
+    assert_eq!(store.list(&owner(), first(0)).await.unwrap().total, 90);
 }
 
 #[tokio::test]
@@ -198,7 +198,7 @@ async fn a_full_queue_is_refused_at_once() {
     let mut writers = JoinSet::new();
     for number in 0..5_000 {
         let store = store.clone();
-        writers.spawn(async move { store.commit(&scope(), &made(&format!("t-{number}"), TaskState::Working, 1)).await });
+        writers.spawn(async move { store.commit(&owner(), &made(&format!("t-{number}"), TaskState::Working, 1)).await });
     }
     let refused = async {
         for _ in 0..5_000 - 4_096 - 256 {
@@ -210,7 +210,7 @@ async fn a_full_queue_is_refused_at_once() {
     other.execute_batch("COMMIT").unwrap();
     let answered = writers.join_all().await.iter().filter(|result| result.is_ok()).count();
     assert!(answered >= 4_096, "{answered}");
-    assert_eq!(store.list(&scope(), first(0)).await.unwrap().total, answered);
+    assert_eq!(store.list(&owner(), first(0)).await.unwrap().total, answered);
 }
 
 #[tokio::test]
@@ -218,11 +218,11 @@ async fn totals_are_counted_again_after_another_process_wrote() {
     let folder = Folder::new();
     let file = folder.file("tasks.db");
     let (ours, theirs) = (Sqlite::open(&file).await.unwrap(), Sqlite::open(&file).await.unwrap());
-    ours.commit(&scope(), &made("a", TaskState::Working, 1)).await.unwrap();
-    assert_eq!(ours.list(&scope(), first(0)).await.unwrap().total, 1);
-    theirs.commit(&scope(), &made("b", TaskState::Working, 1)).await.unwrap();
-    ours.commit(&scope(), &made("c", TaskState::Working, 1)).await.unwrap();
-    assert_eq!(ours.list(&scope(), first(0)).await.unwrap().total, 3);
+    ours.commit(&owner(), &made("a", TaskState::Working, 1)).await.unwrap();
+    assert_eq!(ours.list(&owner(), first(0)).await.unwrap().total, 1);
+    theirs.commit(&owner(), &made("b", TaskState::Working, 1)).await.unwrap();
+    ours.commit(&owner(), &made("c", TaskState::Working, 1)).await.unwrap();
+    assert_eq!(ours.list(&owner(), first(0)).await.unwrap().total, 3);
 }
 
 #[tokio::test]
@@ -234,13 +234,13 @@ async fn a_list_that_was_asked_for_before_has_what_anybody_wrote_since() {
     filter.context = Some("c".into());
     for number in 1..=8 {
         let store = if number % 2 == 0 { &own } else { &other };
-        store.commit(&scope(), &made(&number.to_string(), TaskState::Completed, 10)).await.unwrap();
+        store.commit(&owner(), &made(&number.to_string(), TaskState::Completed, 10)).await.unwrap();
         for _ in 0..2 {
-            let places = own.places(&scope(), filter.clone()).await.unwrap();
+            let places = own.places(&owner(), filter.clone()).await.unwrap();
             assert_eq!((places.tasks.len(), places.total), (number.min(3), number));
             assert_eq!(places.tasks[0].1, TaskId::from(number.to_string()));
         }
-        assert!(own.places(&Scope::new("clerk", "bob"), filter.clone()).await.unwrap().tasks.is_empty());
+        assert!(own.places(&Owner::new("clerk", "bob"), filter.clone()).await.unwrap().tasks.is_empty());
     }
 }
 
@@ -274,7 +274,7 @@ async fn a_file_of_the_first_schema_is_brought_up_to_date() {
     old.execute_batch(include_str!("../../src/store/sqlite/migrations/1.sql")).unwrap();
     old.execute_batch(
         "PRAGMA application_id = 1128812099; PRAGMA user_version = 1;
-         INSERT INTO scope VALUES (1, '', 'clerk', 'ada');
+         INSERT INTO owner VALUES (1, '', 'clerk', 'ada');
          INSERT INTO task VALUES (1, 't', 1, 'c', 2, 0, 1);
          INSERT INTO log VALUES (16777217, 1, x'00');
          INSERT INTO lease VALUES (1, 'somebody', 9000000000000000000, 1);
@@ -284,10 +284,10 @@ async fn a_file_of_the_first_schema_is_brought_up_to_date() {
     .unwrap();
     drop(old);
     let store = Sqlite::open(&file).await.unwrap();
-    let scope = Scope::new("clerk", "ada");
-    assert_eq!(store.task(&scope, &"t".into()).await.unwrap().unwrap().lease.unwrap().holder, "somebody".into());
-    store.put_alias(&scope, &"n".into(), &"t".into(), Timestamp::MIN).await.unwrap();
-    assert_eq!(store.alias(&scope, &"n".into()).await.unwrap(), Some("t".into()));
+    let owner = Owner::new("clerk", "ada");
+    assert_eq!(store.task(&owner, &"t".into()).await.unwrap().unwrap().lease.unwrap().holder, "somebody".into());
+    store.put_alias(&owner, &"n".into(), &"t".into(), Timestamp::MIN).await.unwrap();
+    assert_eq!(store.alias(&owner, &"n".into()).await.unwrap(), Some("t".into()));
     let late = Timestamp::from_unix_millis(1_772_442_907_000).unwrap();
     assert_eq!(store.due("clerk", late, late, 10).await.unwrap().len(), 1);
 }
@@ -313,7 +313,7 @@ async fn a_new_file_is_readable_by_its_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     let store = Sqlite::open(folder.file("tasks.db")).await.unwrap();
-    store.commit(&scope(), &made("t", TaskState::Working, 1)).await.unwrap();
+    store.commit(&owner(), &made("t", TaskState::Working, 1)).await.unwrap();
     for name in ["tasks.db", "tasks.db-wal", "tasks.db-shm"] {
         let mode = std::fs::metadata(folder.file(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");

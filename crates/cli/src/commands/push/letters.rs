@@ -34,10 +34,10 @@ impl Letter {
     }
 
     fn document(&self) -> Value {
-        let Due { task, delivery, attempts, scope, .. } = &self.due;
+        let Due { task, delivery, attempts, owner, .. } = &self.due;
         json!({
             "id": self.id(),
-            "agent": scope.agent(),
+            "agent": owner.agent(),
             "taskId": task,
             "configId": delivery.config,
             "event": delivery.seq,
@@ -80,7 +80,7 @@ fn write(text: &mut Text, letters: &[Letter], total: usize) {
     for (at, letter) in letters.iter().enumerate() {
         text.field("Dead letter", &format!("{} of {total}", at + 1));
         text.field("Letter ID", &letter.id());
-        text.field("Agent", letter.due.scope.agent());
+        text.field("Agent", letter.due.owner.agent());
         text.field("Task ID", letter.due.task.as_str());
         text.field("Config", letter.due.delivery.config.as_str());
         text.field("Event", &letter.due.delivery.seq.to_string());
@@ -142,9 +142,9 @@ async fn revived(context: &Context, args: &Redeliver, store: &Sqlite) -> Result<
 async fn revive(store: &Sqlite, chosen: &[&Letter], whole: bool) -> Result<(), Trouble> {
     let now = SystemClock.now();
     if whole {
-        let tasks: BTreeSet<_> = chosen.iter().map(|letter| (&letter.due.scope, letter.due.task.as_str())).collect();
-        for (scope, task) in tasks {
-            store.revive(scope, &TaskId::from(task), now).await.map_err(broken)?;
+        let tasks: BTreeSet<_> = chosen.iter().map(|letter| (&letter.due.owner, letter.due.task.as_str())).collect();
+        for (owner, task) in tasks {
+            store.revive(owner, &TaskId::from(task), now).await.map_err(broken)?;
         }
         return Ok(());
     }
@@ -157,12 +157,12 @@ async fn revive(store: &Sqlite, chosen: &[&Letter], whole: bool) -> Result<(), T
 /// All dead letters of a store, oldest first.
 async fn letters(store: &Sqlite) -> Result<Vec<Letter>, Trouble> {
     let mut letters = Vec::new();
-    for scope in store.scopes().await.map_err(broken)? {
-        for due in store.dead(&scope, MOST).await.map_err(broken)? {
-            let configs = store.configs(&scope, &due.task).await.map_err(broken)?.unwrap_or_default();
+    for owner in store.owners().await.map_err(broken)? {
+        for due in store.dead(&owner, MOST).await.map_err(broken)? {
+            let configs = store.configs(&owner, &due.task).await.map_err(broken)?.unwrap_or_default();
             let config = configs.iter().find(|(id, _)| *id == due.delivery.config);
             let url = config.map(|(_, bytes)| push::read(bytes)).transpose().map_err(broken)?.map(|config| config.url);
-            let task = store.task(&scope, &due.task).await.map_err(broken)?;
+            let task = store.task(&owner, &due.task).await.map_err(broken)?;
             letters.push(Letter { due, url: url.unwrap_or_default(), updated: task.map(|task| task.head.updated) });
         }
     }

@@ -9,18 +9,18 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     tally::Moved,
-    value::{SEQ_BITS, grantee as grantee_columns, limit, log_key, nanos, scope as scope_of, seq, standing},
+    value::{SEQ_BITS, grantee as grantee_columns, limit, log_key, nanos, owner as owner_of, seq, standing},
 };
-use crate::store::{Commit, Delivery, Due, Error, Grantee, KeyAnswer, KeyRecord, Lease, Result, Scope, Settled, Standing};
+use crate::store::{Commit, Delivery, Due, Error, Grantee, KeyAnswer, KeyRecord, Lease, Owner, Result, Settled, Standing};
 
-/// Scopes whose numbers are remembered; all are forgotten when there are more.
-const SCOPES: usize = 16 * 1024;
+/// Owners whose numbers are remembered; all are forgotten when there are more.
+const OWNERS: usize = 16 * 1024;
 
-/// The numbers of the scopes that were written to.
+/// The numbers of the owners that were written to.
 #[derive(Debug, Default)]
-pub(super) struct ScopeKeys(HashMap<Scope, i64>);
+pub(super) struct OwnerKeys(HashMap<Owner, i64>);
 
-impl ScopeKeys {
+impl OwnerKeys {
     pub(super) fn forget(&mut self) {
         self.0.clear();
     }
@@ -29,7 +29,7 @@ impl ScopeKeys {
 /// A transaction of the writing thread.
 pub(super) struct Changes<'a> {
     connection: &'a Connection,
-    scopes: &'a mut ScopeKeys,
+    owners: &'a mut OwnerKeys,
     moved: Vec<Moved>,
 }
 
@@ -42,8 +42,8 @@ struct Known {
 }
 
 impl<'a> Changes<'a> {
-    pub(super) fn new(connection: &'a Connection, scopes: &'a mut ScopeKeys) -> Self {
-        Self { connection, scopes, moved: Vec::new() }
+    pub(super) fn new(connection: &'a Connection, owners: &'a mut OwnerKeys) -> Self {
+        Self { connection, owners, moved: Vec::new() }
     }
 
     /// What the tallies must hear of, once the transaction is committed.
@@ -51,21 +51,21 @@ impl<'a> Changes<'a> {
         self.moved
     }
 
-    pub(super) fn commit(&mut self, scope: &Scope, commit: &Commit) -> Result<()> {
+    pub(super) fn commit(&mut self, owner: &Owner, commit: &Commit) -> Result<()> {
         let id = &commit.head.id;
-        let owner = self.scope_made(scope)?;
+        let owner_key = self.owner_made(owner)?;
         if let Some(record) = &commit.key
-            && self.key_taken(owner, &record.key, commit.head.updated)?
+            && self.key_taken(owner_key, &record.key, commit.head.updated)?
         {
             // A conflict is said first, as it would be without a key.
-            self.known_at(owner, id, commit.expected)?;
+            self.known_at(owner_key, id, commit.expected)?;
             return Err(Error::KeyTaken);
         }
         let task = if commit.expected == Seq::START {
-            self.make(owner, commit)?
+            self.make(owner_key, commit)?
         } else {
-            let known = self.known_at(owner, id, commit.expected)?.ok_or_else(|| Error::Conflict(id.clone()))?;
-            self.advance(owner, &known, commit)?;
+            let known = self.known_at(owner_key, id, commit.expected)?.ok_or_else(|| Error::Conflict(id.clone()))?;
+            self.advance(owner_key, &known, commit)?;
             known.key
         };
         self.run(
@@ -86,17 +86,17 @@ impl<'a> Changes<'a> {
             self.deliver(task, delivery, commit.head.updated)?;
         }
         if let Some(record) = &commit.key {
-            self.write_key(owner, record)?;
+            self.write_key(owner_key, record)?;
         }
         Ok(())
     }
 
-    fn make(&mut self, owner: i64, commit: &Commit) -> Result<i64> {
+    fn make(&mut self, owner_key: i64, commit: &Commit) -> Result<i64> {
         let head = &commit.head;
         log_key(0, commit.row.last)?;
         let made = self.run(
-            "INSERT INTO task (id, scope, context, state, updated, seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING",
-            params![head.id.as_str(), owner, head.context.as_str(), head.standing().number(), nanos(head.updated), number(head.seq)],
+            "INSERT INTO task (id, owner, context, state, updated, seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING",
+            params![head.id.as_str(), owner_key, head.context.as_str(), head.standing().number(), nanos(head.updated), number(head.seq)],
         )?;
         if made == 0 {
             return Err(Error::Conflict(head.id.clone()));
@@ -105,11 +105,11 @@ impl<'a> Changes<'a> {
         if let Some(lease) = &commit.lease {
             self.lease(task, lease)?;
         }
-        self.moved.push(Moved { scope: owner, from: None, to: Some(head.standing()) });
+        self.moved.push(Moved { owner: owner_key, from: None, to: Some(head.standing()) });
         Ok(task)
     }
 
-    fn advance(&mut self, owner: i64, known: &Known, commit: &Commit) -> Result<()> {
+    fn advance(&mut self, owner_key: i64, known: &Known, commit: &Commit) -> Result<()> {
         let head = &commit.head;
         log_key(known.key, commit.row.last)?;
         // Naming the indexed columns would move the task in its indexes even if they stay the same.
@@ -120,7 +120,7 @@ impl<'a> Changes<'a> {
                 "UPDATE task SET state = ?2, updated = ?3, seq = ?4 WHERE key = ?1",
                 params![known.key, head.standing().number(), nanos(head.updated), number(head.seq)],
             )?;
-            self.moved.push(Moved { scope: owner, from: Some(known.standing), to: Some(head.standing()) });
+            self.moved.push(Moved { owner: owner_key, from: Some(known.standing), to: Some(head.standing()) });
         }
         match &commit.lease {
             Some(lease) => self.lease(known.key, lease),
@@ -146,55 +146,55 @@ impl<'a> Changes<'a> {
         Ok(())
     }
 
-    pub(super) fn put_key(&mut self, scope: &Scope, record: &KeyRecord, now: Timestamp) -> Result<()> {
-        let owner = self.scope_made(scope)?;
-        if self.key_taken(owner, &record.key, now)? {
+    pub(super) fn put_key(&mut self, owner: &Owner, record: &KeyRecord, now: Timestamp) -> Result<()> {
+        let owner_key = self.owner_made(owner)?;
+        if self.key_taken(owner_key, &record.key, now)? {
             return Err(Error::KeyTaken);
         }
-        self.write_key(owner, record)
+        self.write_key(owner_key, record)
     }
 
-    fn key_taken(&self, owner: i64, key: &str, now: Timestamp) -> Result<bool> {
-        let mut found = self.connection.prepare_cached("SELECT 1 FROM idempotency WHERE scope = ?1 AND key = ?2 AND until > ?3")?;
-        Ok(found.exists(params![owner, key, nanos(now)])?)
+    fn key_taken(&self, owner_key: i64, key: &str, now: Timestamp) -> Result<bool> {
+        let mut found = self.connection.prepare_cached("SELECT 1 FROM idempotency WHERE owner = ?1 AND key = ?2 AND until > ?3")?;
+        Ok(found.exists(params![owner_key, key, nanos(now)])?)
     }
 
-    fn write_key(&mut self, owner: i64, record: &KeyRecord) -> Result<()> {
+    fn write_key(&mut self, owner_key: i64, record: &KeyRecord) -> Result<()> {
         let (task, message) = match &record.answer {
             KeyAnswer::Task(task) => (Some(task.as_str()), None),
             KeyAnswer::Message(message) => (None, Some(&**message)),
         };
         self.run(
-            "INSERT OR REPLACE INTO idempotency (scope, key, digest, task, message, until) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            params![owner, record.key, record.digest.cast_signed(), task, message, nanos(record.until)],
+            "INSERT OR REPLACE INTO idempotency (owner, key, digest, task, message, until) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![owner_key, record.key, record.digest.cast_signed(), task, message, nanos(record.until)],
         )?;
         Ok(())
     }
 
-    pub(super) fn put_alias(&mut self, scope: &Scope, name: &TaskId, task: &TaskId, now: Timestamp) -> Result<()> {
-        let owner = self.scope_made(scope)?;
+    pub(super) fn put_alias(&mut self, owner: &Owner, name: &TaskId, task: &TaskId, now: Timestamp) -> Result<()> {
+        let owner_key = self.owner_made(owner)?;
         self.run(
-            "INSERT OR REPLACE INTO alias (scope, name, task, at) VALUES (?1, ?2, ?3, ?4)",
-            params![owner, name.as_str(), task.as_str(), nanos(now)],
+            "INSERT OR REPLACE INTO alias (owner, name, task, at) VALUES (?1, ?2, ?3, ?4)",
+            params![owner_key, name.as_str(), task.as_str(), nanos(now)],
         )?;
         Ok(())
     }
 
-    pub(super) fn put_config(&mut self, scope: &Scope, task: &TaskId, id: &PushConfigId, config: &Bytes) -> Result<bool> {
-        let Some(task) = self.task_key(scope, task)? else { return Ok(false) };
+    pub(super) fn put_config(&mut self, owner: &Owner, task: &TaskId, id: &PushConfigId, config: &Bytes) -> Result<bool> {
+        let Some(task) = self.task_key(owner, task)? else { return Ok(false) };
         self.config(task, id, config)?;
         Ok(true)
     }
 
-    pub(super) fn delete_config(&mut self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool> {
-        let Some(task) = self.task_key(scope, task)? else { return Ok(false) };
+    pub(super) fn delete_config(&mut self, owner: &Owner, task: &TaskId, id: &PushConfigId) -> Result<bool> {
+        let Some(task) = self.task_key(owner, task)? else { return Ok(false) };
         self.run("DELETE FROM push_config WHERE task = ?1 AND id = ?2", params![task, id.as_str()])?;
         self.run("DELETE FROM outbox WHERE task = ?1 AND config = ?2", params![task, id.as_str()])?;
         Ok(true)
     }
 
-    pub(super) fn put_grant(&mut self, scope: &Scope, task: &TaskId, grantee: &Grantee, until: Timestamp) -> Result<bool> {
-        let Some(task) = self.task_key(scope, task)? else { return Ok(false) };
+    pub(super) fn put_grant(&mut self, owner: &Owner, task: &TaskId, grantee: &Grantee, until: Timestamp) -> Result<bool> {
+        let Some(task) = self.task_key(owner, task)? else { return Ok(false) };
         let (kind, grantee) = grantee_columns(grantee);
         self.run(
             "INSERT OR REPLACE INTO task_grant (kind, grantee, task, until) VALUES (?1, ?2, ?3, ?4)",
@@ -221,8 +221,8 @@ impl<'a> Changes<'a> {
     pub(super) fn due(&mut self, agent: &str, now: Timestamp, lease: Timestamp, at_most: usize) -> Result<Vec<Due>> {
         // The numbers are those of finished tasks, handed over or not. CROSS JOIN fixes the order: what is due stands together in its index.
         let mut statement = self.connection.prepare_cached(
-            "SELECT outbox.id, tenant, agent, owner, task.id, config, outbox.seq, attempts
-             FROM outbox CROSS JOIN task ON task.key = outbox.task CROSS JOIN scope ON scope.key = task.scope
+            "SELECT outbox.id, tenant, agent, subject, task.id, config, outbox.seq, attempts
+             FROM outbox CROSS JOIN task ON task.key = outbox.task CROSS JOIN owner ON owner.key = task.owner
              WHERE place = 0 AND at <= ?1 AND agent = ?3 ORDER BY at, outbox.id LIMIT ?2",
         )?;
         let mut rows = statement.query(params![nanos(now), limit(at_most), agent])?;
@@ -252,8 +252,8 @@ impl<'a> Changes<'a> {
         self.line_up(task, &config)
     }
 
-    pub(super) fn revive(&mut self, scope: &Scope, task: &TaskId, now: Timestamp) -> Result<usize> {
-        let Some(task) = self.task_key(scope, task)? else { return Ok(0) };
+    pub(super) fn revive(&mut self, owner: &Owner, task: &TaskId, now: Timestamp) -> Result<usize> {
+        let Some(task) = self.task_key(owner, task)? else { return Ok(0) };
         let mut configs = self.connection.prepare_cached("SELECT DISTINCT config FROM outbox WHERE task = ?1 AND place = 2")?;
         let configs = configs.query_map([task], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
         let revived =
@@ -279,43 +279,43 @@ impl<'a> Changes<'a> {
     pub(super) fn purge(&mut self, agent: &str, before: Timestamp, now: Timestamp, at_most: usize) -> Result<usize> {
         // Keys and grants are small and have no limit of their own, so they get that of the tasks, generously.
         self.run(
-            "DELETE FROM idempotency WHERE (scope, key) IN (
-                 SELECT scope, idempotency.key FROM idempotency JOIN scope ON scope.key = idempotency.scope
+            "DELETE FROM idempotency WHERE (owner, key) IN (
+                 SELECT owner, idempotency.key FROM idempotency JOIN owner ON owner.key = idempotency.owner
                  WHERE until <= ?1 AND agent = ?3 LIMIT ?2)",
             params![nanos(now), limit(at_most.saturating_mul(10)), agent],
         )?;
         self.run(
             "DELETE FROM task_grant WHERE (kind, grantee, task) IN (
-                 SELECT kind, grantee, task FROM task_grant JOIN task ON task.key = task_grant.task JOIN scope ON scope.key = task.scope
+                 SELECT kind, grantee, task FROM task_grant JOIN task ON task.key = task_grant.task JOIN owner ON owner.key = task.owner
                  WHERE until <= ?1 AND agent = ?3 LIMIT ?2)",
             params![nanos(now), limit(at_most.saturating_mul(10)), agent],
         )?;
-        // CROSS JOIN fixes the order: each scope's old tasks stand together in its index.
+        // CROSS JOIN fixes the order: each owner's old tasks stand together in its index.
         let mut statement = self.connection.prepare_cached(
-            "SELECT task.key, task.scope, task.state FROM scope CROSS JOIN task INDEXED BY task_newest
-             WHERE agent = ?3 AND task.scope = scope.key AND updated < ?1 AND state % 16 IN (3, 4, 5, 7) LIMIT ?2",
+            "SELECT task.key, task.owner, task.state FROM owner CROSS JOIN task INDEXED BY task_newest
+             WHERE agent = ?3 AND task.owner = owner.key AND updated < ?1 AND state % 16 IN (3, 4, 5, 7) LIMIT ?2",
         )?;
         let mut rows = statement.query(params![nanos(before), limit(at_most), agent])?;
         let mut old = Vec::new();
         while let Some(row) = rows.next()? {
             old.push((row.get(0)?, row.get(1)?, standing(row.get(2)?)?));
         }
-        for (task, scope, from) in &old {
-            self.forget(*task, *scope, *from)?;
+        for (task, owner, from) in &old {
+            self.forget(*task, *owner, *from)?;
         }
         self.run(
-            "DELETE FROM alias WHERE (scope, name) IN (
-                 SELECT alias.scope, name FROM alias JOIN scope ON scope.key = alias.scope
+            "DELETE FROM alias WHERE (owner, name) IN (
+                 SELECT alias.owner, name FROM alias JOIN owner ON owner.key = alias.owner
                  WHERE at < ?1 AND agent = ?3 AND NOT EXISTS (SELECT 1 FROM task WHERE id = alias.task) LIMIT ?2)",
             params![nanos(before), limit(at_most), agent],
         )?;
         Ok(old.len())
     }
 
-    fn forget(&mut self, task: i64, scope: i64, from: Standing) -> Result<()> {
+    fn forget(&mut self, task: i64, owner: i64, from: Standing) -> Result<()> {
         self.run("DELETE FROM log WHERE key BETWEEN ?1 AND ?2", [task << SEQ_BITS, ((task + 1) << SEQ_BITS) - 1])?;
         self.run("DELETE FROM task WHERE key = ?1", [task])?;
-        self.moved.push(Moved { scope, from: Some(from), to: None });
+        self.moved.push(Moved { owner, from: Some(from), to: None });
         Ok(())
     }
 
@@ -323,11 +323,11 @@ impl<'a> Changes<'a> {
         Ok(self.connection.prepare_cached(sql)?.execute(params)?)
     }
 
-    fn known(&self, owner: i64, id: &TaskId) -> Result<Option<Known>> {
-        let mut statement = self.connection.prepare_cached("SELECT scope, key, state, updated, seq FROM task WHERE id = ?1")?;
+    fn known(&self, owner_key: i64, id: &TaskId) -> Result<Option<Known>> {
+        let mut statement = self.connection.prepare_cached("SELECT owner, key, state, updated, seq FROM task WHERE id = ?1")?;
         let mut rows = statement.query([id.as_str()])?;
         let Some(row) = rows.next()? else { return Ok(None) };
-        if row.get::<_, i64>(0)? != owner {
+        if row.get::<_, i64>(0)? != owner_key {
             // The id is taken, by somebody who must not be named.
             return Err(Error::Conflict(id.clone()));
         }
@@ -335,42 +335,42 @@ impl<'a> Changes<'a> {
     }
 
     /// The task, if its newest event is the expected one; `None` if there is none and none is expected.
-    fn known_at(&self, owner: i64, id: &TaskId, expected: Seq) -> Result<Option<Known>> {
-        let known = self.known(owner, id)?;
+    fn known_at(&self, owner_key: i64, id: &TaskId, expected: Seq) -> Result<Option<Known>> {
+        let known = self.known(owner_key, id)?;
         let current = known.as_ref().map_or(Seq::START, |known| known.seq);
         if current == expected { Ok(known) } else { Err(Error::Conflict(id.clone())) }
     }
 
-    fn task_key(&self, scope: &Scope, id: &TaskId) -> Result<Option<i64>> {
+    fn task_key(&self, owner: &Owner, id: &TaskId) -> Result<Option<i64>> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT task.key FROM task JOIN scope ON scope.key = task.scope WHERE id = ?1 AND tenant = ?2 AND agent = ?3 AND owner = ?4",
+            "SELECT task.key FROM task JOIN owner ON owner.key = task.owner WHERE id = ?1 AND tenant = ?2 AND agent = ?3 AND subject = ?4",
         )?;
-        Ok(statement.query_row(params![id.as_str(), scope.tenant(), scope.agent(), scope.owner()], |row| row.get(0)).optional()?)
+        Ok(statement.query_row(params![id.as_str(), owner.tenant(), owner.agent(), owner.subject()], |row| row.get(0)).optional()?)
     }
 
-    /// The number of a scope, given now when it has none yet.
-    fn scope_made(&mut self, scope: &Scope) -> Result<i64> {
-        if let Some(key) = self.scopes.0.get(scope) {
+    /// The number of an owner, given now when it has none yet.
+    fn owner_made(&mut self, owner: &Owner) -> Result<i64> {
+        if let Some(key) = self.owners.0.get(owner) {
             return Ok(*key);
         }
-        let columns = params![scope.tenant(), scope.agent(), scope.owner()];
-        self.run("INSERT INTO scope (tenant, agent, owner) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING", columns)?;
-        let mut statement = self.connection.prepare_cached("SELECT key FROM scope WHERE tenant = ?1 AND agent = ?2 AND owner = ?3")?;
+        let columns = params![owner.tenant(), owner.agent(), owner.subject()];
+        self.run("INSERT INTO owner (tenant, agent, subject) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING", columns)?;
+        let mut statement = self.connection.prepare_cached("SELECT key FROM owner WHERE tenant = ?1 AND agent = ?2 AND subject = ?3")?;
         let key = statement.query_row(columns, |row| row.get(0))?;
-        if self.scopes.0.len() >= SCOPES {
-            self.scopes.0.clear();
+        if self.owners.0.len() >= OWNERS {
+            self.owners.0.clear();
         }
-        self.scopes.0.insert(scope.clone(), key);
+        self.owners.0.insert(owner.clone(), key);
         Ok(key)
     }
 }
 
-/// A delivery from the columns id, tenant, agent, owner, task, config, seq, attempts.
+/// A delivery from the columns id, tenant, agent, subject, task, config, seq, attempts.
 pub(super) fn due(row: &rusqlite::Row<'_>) -> Result<Due> {
     let id = row.get::<_, i64>(0)?.cast_unsigned();
     let task = TaskId::from(row.get::<_, String>(4)?);
     let delivery = Delivery::new(row.get::<_, String>(5)?.into(), seq(row.get(6)?)?);
-    Ok(Due::new(id, scope_of(row, 1)?, task, delivery, row.get(7)?))
+    Ok(Due::new(id, owner_of(row, 1)?, task, delivery, row.get(7)?))
 }
 
 /// A sequence number that fits, because [`log_key`] has seen it.

@@ -27,7 +27,7 @@ use self::{
     tally::{Tallies, Tally},
     writer::Writer,
 };
-use super::{Commit, Due, Error, Filter, Grantee, KeyRecord, Lease, Listing, Places, Result, Row, Scope, Settled, Store, Stored};
+use super::{Commit, Due, Error, Filter, Grantee, KeyRecord, Lease, Listing, Owner, Places, Result, Row, Settled, Store, Stored};
 
 /// A store in a file.
 ///
@@ -162,31 +162,31 @@ impl Sqlite {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub async fn scopes(&self) -> Result<Vec<Scope>> {
-        self.readers.read(|view| view.scopes()).await
+    pub async fn owners(&self) -> Result<Vec<Owner>> {
+        self.readers.read(|view| view.owners()).await
     }
 
     async fn total(&self, total: Total) -> Result<usize> {
         Ok(match total {
             Total::Counted(total) => total,
-            Total::Tallied { scope, among } => match self.tallies.total(scope, &among) {
+            Total::Tallied { owner, among } => match self.tallies.total(owner, &among) {
                 Some(total) => total,
-                None => self.count(scope).await?.total(&among),
+                None => self.count(owner).await?.total(&among),
             },
         })
     }
 
-    /// Counts the tasks of a scope, and lets the tallies go on from there.
-    async fn count(&self, scope: i64) -> Result<Tally> {
+    /// Counts the tasks of an owner, and lets the tallies go on from there.
+    async fn count(&self, owner: i64) -> Result<Tally> {
         let tallies = self.tallies.clone();
         let count = move |view: &View<'_>| {
             let between = tallies.between_commits();
             view.renew()?;
-            let pending = tallies.begin(scope);
+            let pending = tallies.begin(owner);
             drop(between);
-            let found = view.tally(scope);
+            let found = view.tally(owner);
             if let Some(pending) = pending {
-                tallies.counted(scope, pending, found.as_ref().ok());
+                tallies.counted(owner, pending, found.as_ref().ok());
             }
             found
         };
@@ -196,56 +196,56 @@ impl Sqlite {
 
 #[async_trait]
 impl Store for Sqlite {
-    async fn commit(&self, scope: &Scope, commit: &Commit) -> Result<()> {
-        let (scope, commit) = (scope.clone(), commit.clone());
-        self.writer.write(move |changes| changes.commit(&scope, &commit)).await
+    async fn commit(&self, owner: &Owner, commit: &Commit) -> Result<()> {
+        let (owner, commit) = (owner.clone(), commit.clone());
+        self.writer.write(move |changes| changes.commit(&owner, &commit)).await
     }
 
-    async fn task(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>> {
-        let (scope, id) = (scope.clone(), id.clone());
-        self.readers.read(move |view| view.task(&scope, &id)).await
+    async fn task(&self, owner: &Owner, id: &TaskId) -> Result<Option<Stored>> {
+        let (owner, id) = (owner.clone(), id.clone());
+        self.readers.read(move |view| view.task(&owner, &id)).await
     }
 
-    async fn rows(&self, scope: &Scope, id: &TaskId, after: Seq, limit: usize) -> Result<Vec<Row>> {
-        let (scope, id) = (scope.clone(), id.clone());
-        self.readers.read(move |view| view.rows(&scope, &id, after, limit)).await
+    async fn rows(&self, owner: &Owner, id: &TaskId, after: Seq, limit: usize) -> Result<Vec<Row>> {
+        let (owner, id) = (owner.clone(), id.clone());
+        self.readers.read(move |view| view.rows(&owner, &id, after, limit)).await
     }
 
-    async fn list(&self, scope: &Scope, filter: Filter) -> Result<Listing> {
-        let scope = scope.clone();
-        let Page { tasks, total } = self.readers.read(move |view| view.list(&scope, &filter)).await?;
+    async fn list(&self, owner: &Owner, filter: Filter) -> Result<Listing> {
+        let owner = owner.clone();
+        let Page { tasks, total } = self.readers.read(move |view| view.list(&owner, &filter)).await?;
         Ok(Listing::new(tasks, self.total(total).await?))
     }
 
-    async fn places(&self, scope: &Scope, filter: Filter) -> Result<Places> {
-        let scope = scope.clone();
-        let Page { tasks, total } = self.readers.read(move |view| view.places(scope, filter)).await?;
+    async fn places(&self, owner: &Owner, filter: Filter) -> Result<Places> {
+        let owner = owner.clone();
+        let Page { tasks, total } = self.readers.read(move |view| view.places(owner, filter)).await?;
         Ok(Places::new(tasks, self.total(total).await?))
     }
 
-    async fn key(&self, scope: &Scope, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {
-        let (scope, key) = (scope.clone(), key.to_owned());
-        self.readers.read(move |view| view.key(&scope, &key, now)).await
+    async fn key(&self, owner: &Owner, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {
+        let (owner, key) = (owner.clone(), key.to_owned());
+        self.readers.read(move |view| view.key(&owner, &key, now)).await
     }
 
-    async fn put_key(&self, scope: &Scope, record: KeyRecord, now: Timestamp) -> Result<()> {
-        let scope = scope.clone();
-        self.writer.write(move |changes| changes.put_key(&scope, &record, now)).await
+    async fn put_key(&self, owner: &Owner, record: KeyRecord, now: Timestamp) -> Result<()> {
+        let owner = owner.clone();
+        self.writer.write(move |changes| changes.put_key(&owner, &record, now)).await
     }
 
-    async fn put_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId, config: Bytes) -> Result<bool> {
-        let (scope, task, id) = (scope.clone(), task.clone(), id.clone());
-        self.writer.write(move |changes| changes.put_config(&scope, &task, &id, &config)).await
+    async fn put_config(&self, owner: &Owner, task: &TaskId, id: &PushConfigId, config: Bytes) -> Result<bool> {
+        let (owner, task, id) = (owner.clone(), task.clone(), id.clone());
+        self.writer.write(move |changes| changes.put_config(&owner, &task, &id, &config)).await
     }
 
-    async fn configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<(PushConfigId, Bytes)>>> {
-        let (scope, task) = (scope.clone(), task.clone());
-        self.readers.read(move |view| view.configs(&scope, &task)).await
+    async fn configs(&self, owner: &Owner, task: &TaskId) -> Result<Option<Vec<(PushConfigId, Bytes)>>> {
+        let (owner, task) = (owner.clone(), task.clone());
+        self.readers.read(move |view| view.configs(&owner, &task)).await
     }
 
-    async fn delete_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool> {
-        let (scope, task, id) = (scope.clone(), task.clone(), id.clone());
-        self.writer.write(move |changes| changes.delete_config(&scope, &task, &id)).await
+    async fn delete_config(&self, owner: &Owner, task: &TaskId, id: &PushConfigId) -> Result<bool> {
+        let (owner, task, id) = (owner.clone(), task.clone(), id.clone());
+        self.writer.write(move |changes| changes.delete_config(&owner, &task, &id)).await
     }
 
     async fn taken(&self, id: &TaskId) -> Result<bool> {
@@ -253,27 +253,27 @@ impl Store for Sqlite {
         self.readers.read(move |view| view.taken(&id)).await
     }
 
-    async fn alias(&self, scope: &Scope, name: &TaskId) -> Result<Option<TaskId>> {
-        let (scope, name) = (scope.clone(), name.clone());
-        self.readers.read(move |view| view.alias(&scope, &name)).await
+    async fn alias(&self, owner: &Owner, name: &TaskId) -> Result<Option<TaskId>> {
+        let (owner, name) = (owner.clone(), name.clone());
+        self.readers.read(move |view| view.alias(&owner, &name)).await
     }
 
-    async fn put_alias(&self, scope: &Scope, name: &TaskId, task: &TaskId, now: Timestamp) -> Result<()> {
-        let (scope, name, task) = (scope.clone(), name.clone(), task.clone());
-        self.writer.write(move |changes| changes.put_alias(&scope, &name, &task, now)).await
+    async fn put_alias(&self, owner: &Owner, name: &TaskId, task: &TaskId, now: Timestamp) -> Result<()> {
+        let (owner, name, task) = (owner.clone(), name.clone(), task.clone());
+        self.writer.write(move |changes| changes.put_alias(&owner, &name, &task, now)).await
     }
 
-    async fn put_grant(&self, scope: &Scope, task: &TaskId, grantee: &Grantee, until: Timestamp) -> Result<bool> {
-        let (scope, task, grantee) = (scope.clone(), task.clone(), grantee.clone());
-        self.writer.write(move |changes| changes.put_grant(&scope, &task, &grantee, until)).await
+    async fn put_grant(&self, owner: &Owner, task: &TaskId, grantee: &Grantee, until: Timestamp) -> Result<bool> {
+        let (owner, task, grantee) = (owner.clone(), task.clone(), grantee.clone());
+        self.writer.write(move |changes| changes.put_grant(&owner, &task, &grantee, until)).await
     }
 
-    async fn bearer_grant(&self, agent: &str, digest: &str, now: Timestamp) -> Result<Option<(Scope, TaskId)>> {
+    async fn bearer_grant(&self, agent: &str, digest: &str, now: Timestamp) -> Result<Option<(Owner, TaskId)>> {
         let (agent, digest) = (agent.to_owned(), digest.to_owned());
         self.readers.read(move |view| view.bearer_grant(&agent, &digest, now)).await
     }
 
-    async fn subject_grant(&self, caller: &Scope, task: &TaskId, now: Timestamp) -> Result<Option<Scope>> {
+    async fn subject_grant(&self, caller: &Owner, task: &TaskId, now: Timestamp) -> Result<Option<Owner>> {
         let (caller, task) = (caller.clone(), task.clone());
         self.readers.read(move |view| view.subject_grant(&caller, &task, now)).await
     }
@@ -283,12 +283,12 @@ impl Store for Sqlite {
         self.writer.write(move |changes| changes.renew(&holder, until)).await
     }
 
-    async fn lease(&self, scope: &Scope, id: &TaskId) -> Result<Option<Lease>> {
-        let (scope, id) = (scope.clone(), id.clone());
-        self.readers.read(move |view| view.lease(&scope, &id)).await
+    async fn lease(&self, owner: &Owner, id: &TaskId) -> Result<Option<Lease>> {
+        let (owner, id) = (owner.clone(), id.clone());
+        self.readers.read(move |view| view.lease(&owner, &id)).await
     }
 
-    async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>> {
+    async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Owner, TaskId)>> {
         let agent = agent.to_owned();
         self.readers.read(move |view| view.expired(&agent, now, limit)).await
     }
@@ -307,14 +307,14 @@ impl Store for Sqlite {
         self.writer.write(move |changes| changes.settle(id, settled)).await
     }
 
-    async fn dead(&self, scope: &Scope, limit: usize) -> Result<Vec<Due>> {
-        let scope = scope.clone();
-        self.readers.read(move |view| view.dead(&scope, limit)).await
+    async fn dead(&self, owner: &Owner, limit: usize) -> Result<Vec<Due>> {
+        let owner = owner.clone();
+        self.readers.read(move |view| view.dead(&owner, limit)).await
     }
 
-    async fn revive(&self, scope: &Scope, task: &TaskId, now: Timestamp) -> Result<usize> {
-        let (scope, task) = (scope.clone(), task.clone());
-        self.writer.write(move |changes| changes.revive(&scope, &task, now)).await
+    async fn revive(&self, owner: &Owner, task: &TaskId, now: Timestamp) -> Result<usize> {
+        let (owner, task) = (owner.clone(), task.clone());
+        self.writer.write(move |changes| changes.revive(&owner, &task, now)).await
     }
 
     async fn purge(&self, agent: &str, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize> {

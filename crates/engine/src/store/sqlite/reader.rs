@@ -18,9 +18,9 @@ use super::{
     queue::{Jobs, Queue, closed},
     schema,
     tally::Tally,
-    value::{BEARER, SEQ_BITS, SUBJECT, count, limit, log_key, nanos, scope as scope_of, seq, standing, timestamp, unreadable},
+    value::{BEARER, SEQ_BITS, SUBJECT, count, limit, log_key, nanos, owner as owner_of, seq, standing, timestamp, unreadable},
 };
-use crate::store::{Due, Filter, Head, KeyAnswer, KeyRecord, Lease, Result, Row, Scope, Standing, Stored};
+use crate::store::{Due, Filter, Head, KeyAnswer, KeyRecord, Lease, Owner, Result, Row, Standing, Stored};
 
 /// Few, so that a slow read holds up few others.
 const BATCH: usize = 16;
@@ -117,7 +117,7 @@ pub(super) struct View<'a> {
 struct Memo {
     /// The state of the file, as the connection counts.
     version: i64,
-    pages: HashMap<(Scope, Filter), Page<Places>>,
+    pages: HashMap<(Owner, Filter), Page<Places>>,
 }
 
 /// Where tasks stand: the times of their statuses, and their ids.
@@ -136,7 +136,7 @@ pub(super) enum Total {
     Counted(usize),
     /// To be looked up in the tallies.
     Tallied {
-        scope: i64,
+        owner: i64,
         among: Vec<Standing>,
     },
 }
@@ -146,11 +146,11 @@ const STORED: &str = "SELECT task.key, task.id, context, state, updated, task.se
 const PARTS: &str = "LEFT JOIN snapshot ON snapshot.task = task.key LEFT JOIN lease ON lease.task = task.key";
 
 impl View<'_> {
-    pub(super) fn task(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>> {
-        let sql = format!("{STORED} FROM task {PARTS} WHERE task.id = ?1 AND task.scope = ?2");
-        let Some(owner) = self.scope(scope)? else { return Ok(None) };
+    pub(super) fn task(&self, owner: &Owner, id: &TaskId) -> Result<Option<Stored>> {
+        let sql = format!("{STORED} FROM task {PARTS} WHERE task.id = ?1 AND task.owner = ?2");
+        let Some(owner_key) = self.owner(owner)? else { return Ok(None) };
         let mut statement = self.connection.prepare_cached(&sql)?;
-        let mut rows = statement.query(params![id.as_str(), owner])?;
+        let mut rows = statement.query(params![id.as_str(), owner_key])?;
         rows.next()?.map(|row| self.stored(row)).transpose()
     }
 
@@ -166,8 +166,8 @@ impl View<'_> {
         Ok(Stored { head, snapshot, rows, lease })
     }
 
-    pub(super) fn rows(&self, scope: &Scope, id: &TaskId, after: Seq, at_most: usize) -> Result<Vec<Row>> {
-        match self.task_key(scope, id)? {
+    pub(super) fn rows(&self, owner: &Owner, id: &TaskId, after: Seq, at_most: usize) -> Result<Vec<Row>> {
+        match self.task_key(owner, id)? {
             Some(task) => self.log(task, after, Seq::new(after.get().saturating_add(at_most as u64))),
             None => Ok(Vec::new()),
         }
@@ -192,18 +192,18 @@ impl View<'_> {
         Ok(log)
     }
 
-    pub(super) fn list(&self, scope: &Scope, filter: &Filter) -> Result<Page<Vec<Stored>>> {
-        self.page(scope, filter, |query| query.page(), |row| self.stored(row))
+    pub(super) fn list(&self, owner: &Owner, filter: &Filter) -> Result<Page<Vec<Stored>>> {
+        self.page(owner, filter, |query| query.page(), |row| self.stored(row))
     }
 
     /// As `list`, from an index alone; or from memory, when it was asked before and nothing was written since.
-    pub(super) fn places(&self, scope: Scope, filter: Filter) -> Result<Page<Places>> {
+    pub(super) fn places(&self, owner: Owner, filter: Filter) -> Result<Page<Places>> {
         let version = self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
         let mut memo = self.memo.borrow_mut();
         if memo.version != version || memo.pages.len() >= PAGES {
             *memo = Memo { version, pages: HashMap::default() };
         }
-        let asked = (scope, filter);
+        let asked = (owner, filter);
         if let Some(page) = memo.pages.get(&asked) {
             return Ok(page.clone());
         }
@@ -216,13 +216,13 @@ impl View<'_> {
 
     fn page<T>(
         &self,
-        scope: &Scope,
+        owner: &Owner,
         filter: &Filter,
         sql: fn(&Query<'_>) -> String,
         task: impl Fn(&rusqlite::Row<'_>) -> Result<T>,
     ) -> Result<Page<Vec<T>>> {
-        let Some(owner) = self.scope(scope)? else { return Ok(Page { tasks: Vec::new(), total: Total::Counted(0) }) };
-        let mut query = Query::new(owner, filter);
+        let Some(owner_key) = self.owner(owner)? else { return Ok(Page { tasks: Vec::new(), total: Total::Counted(0) }) };
+        let mut query = Query::new(owner_key, filter);
         let tallied = filter.context.is_none() && filter.updated_from.is_none();
         let counting = query.count();
         let conditions = query.arguments.len();
@@ -237,7 +237,7 @@ impl View<'_> {
             tasks.push(task(row)?);
         }
         let total = if tallied {
-            Total::Tallied { scope: owner, among: among(filter) }
+            Total::Tallied { owner: owner_key, among: among(filter) }
         } else if filter.after.is_none() && tasks.len() < filter.limit {
             // That was all of them.
             Total::Counted(tasks.len())
@@ -248,12 +248,12 @@ impl View<'_> {
         Ok(Page { tasks, total })
     }
 
-    pub(super) fn key(&self, scope: &Scope, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {
-        let Some(owner) = self.scope(scope)? else { return Ok(None) };
+    pub(super) fn key(&self, owner: &Owner, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {
+        let Some(owner_key) = self.owner(owner)? else { return Ok(None) };
         let mut statement = self
             .connection
-            .prepare_cached("SELECT digest, task, message, until FROM idempotency WHERE scope = ?1 AND key = ?2 AND until > ?3")?;
-        let mut rows = statement.query(params![owner, key, nanos(now)])?;
+            .prepare_cached("SELECT digest, task, message, until FROM idempotency WHERE owner = ?1 AND key = ?2 AND until > ?3")?;
+        let mut rows = statement.query(params![owner_key, key, nanos(now)])?;
         let Some(row) = rows.next()? else { return Ok(None) };
         let answer = match row.get::<_, Option<String>>(1)? {
             Some(task) => KeyAnswer::Task(task.into()),
@@ -267,35 +267,35 @@ impl View<'_> {
         Ok(self.connection.prepare_cached("SELECT 1 FROM task WHERE id = ?1")?.exists([id.as_str()])?)
     }
 
-    pub(super) fn alias(&self, scope: &Scope, name: &TaskId) -> Result<Option<TaskId>> {
-        let Some(owner) = self.scope(scope)? else { return Ok(None) };
-        let mut statement = self.connection.prepare_cached("SELECT task FROM alias WHERE scope = ?1 AND name = ?2")?;
-        let mut rows = statement.query(params![owner, name.as_str()])?;
+    pub(super) fn alias(&self, owner: &Owner, name: &TaskId) -> Result<Option<TaskId>> {
+        let Some(owner_key) = self.owner(owner)? else { return Ok(None) };
+        let mut statement = self.connection.prepare_cached("SELECT task FROM alias WHERE owner = ?1 AND name = ?2")?;
+        let mut rows = statement.query(params![owner_key, name.as_str()])?;
         Ok(rows.next()?.map(|row| row.get::<_, String>(0)).transpose()?.map(TaskId::from))
     }
 
-    pub(super) fn bearer_grant(&self, agent: &str, digest: &str, now: Timestamp) -> Result<Option<(Scope, TaskId)>> {
+    pub(super) fn bearer_grant(&self, agent: &str, digest: &str, now: Timestamp) -> Result<Option<(Owner, TaskId)>> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT tenant, agent, owner, id
-             FROM task_grant JOIN task ON task.key = task_grant.task JOIN scope ON scope.key = task.scope
+            "SELECT tenant, agent, subject, id
+             FROM task_grant JOIN task ON task.key = task_grant.task JOIN owner ON owner.key = task.owner
              WHERE kind = ?1 AND grantee = ?2 AND until > ?3 AND agent = ?4",
         )?;
         let mut rows = statement.query(params![BEARER, digest, nanos(now), agent])?;
-        rows.next()?.map(|row| Ok((scope_of(row, 0)?, row.get::<_, String>(3)?.into()))).transpose()
+        rows.next()?.map(|row| Ok((owner_of(row, 0)?, row.get::<_, String>(3)?.into()))).transpose()
     }
 
-    pub(super) fn subject_grant(&self, caller: &Scope, task: &TaskId, now: Timestamp) -> Result<Option<Scope>> {
+    pub(super) fn subject_grant(&self, caller: &Owner, task: &TaskId, now: Timestamp) -> Result<Option<Owner>> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT tenant, agent, owner
-             FROM task JOIN task_grant ON task.key = task_grant.task JOIN scope ON scope.key = task.scope
+            "SELECT tenant, agent, subject
+             FROM task JOIN task_grant ON task.key = task_grant.task JOIN owner ON owner.key = task.owner
              WHERE id = ?1 AND kind = ?2 AND grantee = ?3 AND until > ?4 AND tenant = ?5 AND agent = ?6",
         )?;
-        let mut rows = statement.query(params![task.as_str(), SUBJECT, caller.owner(), nanos(now), caller.tenant(), caller.agent()])?;
-        rows.next()?.map(|row| scope_of(row, 0)).transpose()
+        let mut rows = statement.query(params![task.as_str(), SUBJECT, caller.subject(), nanos(now), caller.tenant(), caller.agent()])?;
+        rows.next()?.map(|row| owner_of(row, 0)).transpose()
     }
 
-    pub(super) fn configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<(PushConfigId, Bytes)>>> {
-        let Some(task) = self.task_key(scope, task)? else { return Ok(None) };
+    pub(super) fn configs(&self, owner: &Owner, task: &TaskId) -> Result<Option<Vec<(PushConfigId, Bytes)>>> {
+        let Some(task) = self.task_key(owner, task)? else { return Ok(None) };
         let mut statement = self.connection.prepare_cached("SELECT id, payload FROM push_config WHERE task = ?1 ORDER BY id")?;
         let mut rows = statement.query([task])?;
         let mut configs = Vec::new();
@@ -305,43 +305,43 @@ impl View<'_> {
         Ok(Some(configs))
     }
 
-    pub(super) fn lease(&self, scope: &Scope, id: &TaskId) -> Result<Option<Lease>> {
-        let Some(task) = self.task_key(scope, id)? else { return Ok(None) };
+    pub(super) fn lease(&self, owner: &Owner, id: &TaskId) -> Result<Option<Lease>> {
+        let Some(task) = self.task_key(owner, id)? else { return Ok(None) };
         let mut statement = self.connection.prepare_cached("SELECT holder, until, attempt FROM lease WHERE task = ?1")?;
         let mut rows = statement.query([task])?;
         rows.next()?.map(|row| lease(row.get(0)?, row, 1)).transpose()
     }
 
-    pub(super) fn expired(&self, agent: &str, now: Timestamp, at_most: usize) -> Result<Vec<(Scope, TaskId)>> {
+    pub(super) fn expired(&self, agent: &str, now: Timestamp, at_most: usize) -> Result<Vec<(Owner, TaskId)>> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT tenant, agent, owner, task.id
-             FROM lease JOIN task ON task.key = lease.task JOIN scope ON scope.key = task.scope
-             WHERE until < ?1 AND agent = ?3 ORDER BY tenant, agent, owner, task.id LIMIT ?2",
+            "SELECT tenant, agent, subject, task.id
+             FROM lease JOIN task ON task.key = lease.task JOIN owner ON owner.key = task.owner
+             WHERE until < ?1 AND agent = ?3 ORDER BY tenant, agent, subject, task.id LIMIT ?2",
         )?;
         let mut rows = statement.query(params![nanos(now), limit(at_most), agent])?;
         let mut gone = Vec::new();
         while let Some(row) = rows.next()? {
-            gone.push((scope_of(row, 0)?, row.get::<_, String>(3)?.into()));
+            gone.push((owner_of(row, 0)?, row.get::<_, String>(3)?.into()));
         }
         Ok(gone)
     }
 
     pub(super) fn next_due(&self, agent: &str) -> Result<Option<Timestamp>> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT at FROM outbox CROSS JOIN task ON task.key = outbox.task CROSS JOIN scope ON scope.key = task.scope
+            "SELECT at FROM outbox CROSS JOIN task ON task.key = outbox.task CROSS JOIN owner ON owner.key = task.owner
              WHERE place = 0 AND agent = ?1 ORDER BY at LIMIT 1",
         )?;
         statement.query_row([agent], |row| row.get::<_, i64>(0)).optional()?.map(timestamp).transpose()
     }
 
-    pub(super) fn dead(&self, scope: &Scope, at_most: usize) -> Result<Vec<Due>> {
-        let Some(owner) = self.scope(scope)? else { return Ok(Vec::new()) };
+    pub(super) fn dead(&self, owner: &Owner, at_most: usize) -> Result<Vec<Due>> {
+        let Some(owner_key) = self.owner(owner)? else { return Ok(Vec::new()) };
         let mut statement = self.connection.prepare_cached(
-            "SELECT outbox.id, tenant, agent, owner, task.id, config, outbox.seq, attempts
-             FROM outbox JOIN task ON task.key = outbox.task JOIN scope ON scope.key = task.scope
-             WHERE place = 2 AND task.scope = ?1 ORDER BY outbox.id LIMIT ?2",
+            "SELECT outbox.id, tenant, agent, subject, task.id, config, outbox.seq, attempts
+             FROM outbox JOIN task ON task.key = outbox.task JOIN owner ON owner.key = task.owner
+             WHERE place = 2 AND task.owner = ?1 ORDER BY outbox.id LIMIT ?2",
         )?;
-        let mut rows = statement.query(params![owner, limit(at_most)])?;
+        let mut rows = statement.query(params![owner_key, limit(at_most)])?;
         let mut dead = Vec::new();
         while let Some(row) = rows.next()? {
             dead.push(due(row)?);
@@ -354,15 +354,15 @@ impl View<'_> {
         self.connection.prepare_cached("COMMIT")?.execute([])?;
         self.connection.prepare_cached("BEGIN")?.execute([])?;
         // Only a read takes the snapshot.
-        self.connection.prepare_cached("SELECT 1 FROM scope LIMIT 1")?.exists([])?;
+        self.connection.prepare_cached("SELECT 1 FROM owner LIMIT 1")?.exists([])?;
         Ok(())
     }
 
-    /// Counts the tasks of a scope by state.
-    pub(super) fn tally(&self, scope: i64) -> Result<Tally> {
+    /// Counts the tasks of an owner by state.
+    pub(super) fn tally(&self, owner: i64) -> Result<Tally> {
         let mut statement =
-            self.connection.prepare_cached("SELECT state, count(*) FROM task INDEXED BY task_newest WHERE scope = ?1 GROUP BY state")?;
-        let mut rows = statement.query([scope])?;
+            self.connection.prepare_cached("SELECT state, count(*) FROM task INDEXED BY task_newest WHERE owner = ?1 GROUP BY state")?;
+        let mut rows = statement.query([owner])?;
         let mut tally = Tally::default();
         while let Some(row) = rows.next()? {
             tally.set(standing(row.get(0)?)?, row.get(1)?);
@@ -370,26 +370,26 @@ impl View<'_> {
         Ok(tally)
     }
 
-    /// All scopes.
-    pub(super) fn scopes(&self) -> Result<Vec<Scope>> {
-        let mut statement = self.connection.prepare_cached("SELECT tenant, agent, owner FROM scope ORDER BY tenant, agent, owner")?;
+    /// All owners.
+    pub(super) fn owners(&self) -> Result<Vec<Owner>> {
+        let mut statement = self.connection.prepare_cached("SELECT tenant, agent, subject FROM owner ORDER BY tenant, agent, subject")?;
         let mut rows = statement.query([])?;
-        let mut scopes = Vec::new();
+        let mut owners = Vec::new();
         while let Some(row) = rows.next()? {
-            scopes.push(scope_of(row, 0)?);
+            owners.push(owner_of(row, 0)?);
         }
-        Ok(scopes)
+        Ok(owners)
     }
 
-    fn scope(&self, scope: &Scope) -> Result<Option<i64>> {
-        let mut statement = self.connection.prepare_cached("SELECT key FROM scope WHERE tenant = ?1 AND agent = ?2 AND owner = ?3")?;
-        Ok(statement.query_row(params![scope.tenant(), scope.agent(), scope.owner()], |row| row.get(0)).optional()?)
+    fn owner(&self, owner: &Owner) -> Result<Option<i64>> {
+        let mut statement = self.connection.prepare_cached("SELECT key FROM owner WHERE tenant = ?1 AND agent = ?2 AND subject = ?3")?;
+        Ok(statement.query_row(params![owner.tenant(), owner.agent(), owner.subject()], |row| row.get(0)).optional()?)
     }
 
-    fn task_key(&self, scope: &Scope, id: &TaskId) -> Result<Option<i64>> {
-        let Some(owner) = self.scope(scope)? else { return Ok(None) };
-        let mut statement = self.connection.prepare_cached("SELECT key FROM task WHERE id = ?1 AND scope = ?2")?;
-        Ok(statement.query_row(params![id.as_str(), owner], |row| row.get(0)).optional()?)
+    fn task_key(&self, owner: &Owner, id: &TaskId) -> Result<Option<i64>> {
+        let Some(owner_key) = self.owner(owner)? else { return Ok(None) };
+        let mut statement = self.connection.prepare_cached("SELECT key FROM task WHERE id = ?1 AND owner = ?2")?;
+        Ok(statement.query_row(params![id.as_str(), owner_key], |row| row.get(0)).optional()?)
     }
 }
 
@@ -401,8 +401,8 @@ struct Query<'a> {
 }
 
 impl<'a> Query<'a> {
-    fn new(owner: i64, filter: &'a Filter) -> Self {
-        let mut query = Self { index: "task_newest", conditions: "scope = ?".to_owned(), arguments: vec![Box::new(owner)] };
+    fn new(owner_key: i64, filter: &'a Filter) -> Self {
+        let mut query = Self { index: "task_newest", conditions: "owner = ?".to_owned(), arguments: vec![Box::new(owner_key)] };
         if let Some(context) = &filter.context {
             query.index = "task_context";
             query.and("context = ?", context.as_str());

@@ -1,6 +1,6 @@
-//! How many tasks each scope has in each state, so that the total of a list needs no counting.
+//! How many tasks each owner has in each state, so that the total of a list needs no counting.
 //!
-//! A scope is counted when its first list is asked for; from then on its numbers follow the commits.
+//! An owner is counted when its first list is asked for; from then on its numbers follow the commits.
 //! Counting does not hold up the writer: it happens in a snapshot of the file that was taken between
 //! two commits, and what is committed meanwhile is added to it.
 
@@ -9,22 +9,22 @@ use std::{collections::HashMap, sync::MutexGuard};
 use crate::store::Standing;
 use chancery_core::sync::Mutex;
 
-/// Scopes that are kept at a time. Beyond it all are forgotten, and counted again when needed.
-const SCOPES: usize = 16 * 1024;
+/// Owners that are kept at a time. Beyond it all are forgotten, and counted again when needed.
+const OWNERS: usize = 16 * 1024;
 
-/// The tasks of one scope by state; while they are being counted, the changes since.
+/// The tasks of one owner by state; while they are being counted, the changes since.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Tally([i64; Standing::COUNT]);
 
 /// A task was made (no `from`), changed its state, or went (no `to`).
 #[derive(Debug)]
 pub(super) struct Moved {
-    pub(super) scope: i64,
+    pub(super) owner: i64,
     pub(super) from: Option<Standing>,
     pub(super) to: Option<Standing>,
 }
 
-/// The tallies of the scopes that were asked for.
+/// The tallies of the owners that were asked for.
 #[derive(Debug, Default)]
 pub(super) struct Tallies {
     inner: Mutex<Inner>,
@@ -34,7 +34,7 @@ pub(super) struct Tallies {
 
 #[derive(Debug, Default)]
 struct Inner {
-    scopes: HashMap<i64, Entry>,
+    owners: HashMap<i64, Entry>,
     counts: u64,
 }
 
@@ -79,32 +79,32 @@ impl Tallies {
         self.between.lock()
     }
 
-    /// The tasks of a scope that stand in one of these ways, or all; `None` when they were not counted yet.
-    pub(super) fn total(&self, scope: i64, among: &[Standing]) -> Option<usize> {
+    /// The tasks of an owner that stand in one of these ways, or all; `None` when they were not counted yet.
+    pub(super) fn total(&self, owner: i64, among: &[Standing]) -> Option<usize> {
         let inner = self.lock();
-        inner.scopes.get(&scope).filter(|entry| entry.pending.is_none()).map(|entry| entry.tally.total(among))
+        inner.owners.get(&owner).filter(|entry| entry.pending.is_none()).map(|entry| entry.tally.total(among))
     }
 
-    /// From now on the changes of a scope are noted, until it is [`counted`](Self::counted). `None`
+    /// From now on the changes of an owner are noted, until it is [`counted`](Self::counted). `None`
     /// when somebody else is about to count it.
-    pub(super) fn begin(&self, scope: i64) -> Option<Pending> {
+    pub(super) fn begin(&self, owner: i64) -> Option<Pending> {
         let mut inner = self.lock();
-        if inner.scopes.contains_key(&scope) {
+        if inner.owners.contains_key(&owner) {
             return None;
         }
-        if inner.scopes.len() >= SCOPES {
-            inner.scopes.clear();
+        if inner.owners.len() >= OWNERS {
+            inner.owners.clear();
         }
         inner.counts += 1;
         let pending = Pending(inner.counts);
-        inner.scopes.insert(scope, Entry { tally: Tally::default(), pending: Some(pending) });
+        inner.owners.insert(owner, Entry { tally: Tally::default(), pending: Some(pending) });
         Some(pending)
     }
 
     /// Ends a count: with what was found in the snapshot, or with nothing.
-    pub(super) fn counted(&self, scope: i64, pending: Pending, found: Option<&Tally>) {
+    pub(super) fn counted(&self, owner: i64, pending: Pending, found: Option<&Tally>) {
         let mut inner = self.lock();
-        let Some(entry) = inner.scopes.get_mut(&scope).filter(|entry| entry.pending == Some(pending)) else { return };
+        let Some(entry) = inner.owners.get_mut(&owner).filter(|entry| entry.pending == Some(pending)) else { return };
         match found {
             Some(found) => {
                 entry.pending = None;
@@ -112,21 +112,21 @@ impl Tallies {
                     *count += found;
                 }
             }
-            None => drop(inner.scopes.remove(&scope)),
+            None => drop(inner.owners.remove(&owner)),
         }
     }
 
     pub(super) fn apply(&self, moves: &[Moved]) {
         let mut inner = self.lock();
         for moved in moves {
-            if let Some(entry) = inner.scopes.get_mut(&moved.scope) {
+            if let Some(entry) = inner.owners.get_mut(&moved.owner) {
                 entry.tally.apply(moved);
             }
         }
     }
 
     pub(super) fn forget(&self) {
-        self.lock().scopes.clear();
+        self.lock().owners.clear();
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

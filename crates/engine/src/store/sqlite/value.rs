@@ -3,7 +3,7 @@
 use chancery_core::{BoxError, Seq, Timestamp};
 use rusqlite::{ErrorCode, Row};
 
-use crate::store::{Error, Grantee, Result, Scope, Standing};
+use crate::store::{Error, Grantee, Owner, Result, Standing};
 
 const NANOS: i64 = 1_000_000_000;
 
@@ -39,10 +39,10 @@ pub(super) fn standing(number: i64) -> Result<Standing> {
     Standing::from_number(number).ok_or_else(|| unreadable(format!("state {number} is unknown")))
 }
 
-/// The scope in three columns from `at` on.
-pub(super) fn scope(row: &Row<'_>, at: usize) -> Result<Scope> {
+/// The owner in three columns from `at` on.
+pub(super) fn owner(row: &Row<'_>, at: usize) -> Result<Owner> {
     let text = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
-    Ok(Scope::of(text(at)?, text(at + 1)?, text(at + 2)?))
+    Ok(Owner::of(text(at)?, text(at + 1)?, text(at + 2)?))
 }
 
 /// The columns `kind` and `grantee` of a grant.

@@ -14,7 +14,7 @@ use rusqlite::{Connection, ErrorCode};
 use tokio::sync::oneshot;
 
 use super::{
-    change::{Changes, ScopeKeys},
+    change::{Changes, OwnerKeys},
     queue::{Jobs, Queue, closed},
     tally::Tallies,
 };
@@ -29,7 +29,7 @@ pub(super) struct Writer(Queue<Box<dyn Job>>);
 impl Writer {
     pub(super) fn start(connection: Connection, tallies: Arc<Tallies>) -> Result<Self> {
         let queue = Queue::new();
-        let worker = Worker { connection, tallies, scopes: ScopeKeys::default(), data_version: None };
+        let worker = Worker { connection, tallies, owners: OwnerKeys::default(), data_version: None };
         queue.spawn("chancery-write", move |jobs| worker.run(jobs))?;
         Ok(Self(queue))
     }
@@ -136,7 +136,7 @@ impl From<rusqlite::Error> for Failure {
 struct Worker {
     connection: Connection,
     tallies: Arc<Tallies>,
-    scopes: ScopeKeys,
+    owners: OwnerKeys,
     data_version: Option<i64>,
 }
 
@@ -169,7 +169,7 @@ impl Worker {
                 tracing::error!(%error, "rollback failed");
             }
             // They may hold what was rolled back.
-            self.scopes.forget();
+            self.owners.forget();
         }
         result
     }
@@ -177,7 +177,7 @@ impl Worker {
     fn attempt(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), Failure> {
         self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         self.notice_others()?;
-        let mut changes = Changes::new(&self.connection, &mut self.scopes);
+        let mut changes = Changes::new(&self.connection, &mut self.owners);
         for job in jobs {
             job.run(&mut changes)?;
         }
@@ -196,7 +196,7 @@ impl Worker {
         let now = self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
         if self.data_version.replace(now).is_some_and(|before| before != now) {
             self.tallies.forget();
-            self.scopes.forget();
+            self.owners.forget();
         }
         Ok(())
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use chancery_core::{TaskId, TaskState};
 
-use super::{at, made, rules, scope, strangers};
-use crate::store::{Grantee, Scope, Store};
+use super::{at, made, owner, rules, strangers};
+use crate::store::{Grantee, Owner, Store};
 
 rules!(
     a_bearer_grant_opens_its_task_until_it_runs_out,
@@ -30,17 +30,17 @@ fn subject(subject: &str) -> Grantee {
 }
 
 async fn make(store: &Arc<dyn Store>, task: &str) {
-    store.commit(&scope("ada"), &made(task, TaskState::Completed, at(0))).await.unwrap();
+    store.commit(&owner("ada"), &made(task, TaskState::Completed, at(0))).await.unwrap();
 }
 
 async fn put(store: &Arc<dyn Store>, task: &str, grantee: &Grantee, until: i64) {
-    assert!(store.put_grant(&scope("ada"), &id(task), grantee, at(until)).await.unwrap());
+    assert!(store.put_grant(&owner("ada"), &id(task), grantee, at(until)).await.unwrap());
 }
 
 async fn a_bearer_grant_opens_its_task_until_it_runs_out(store: Arc<dyn Store>) {
     make(&store, "t").await;
     put(&store, "t", &bearer("d"), 100).await;
-    let opened = Some((scope("ada"), id("t")));
+    let opened = Some((owner("ada"), id("t")));
     assert_eq!(store.bearer_grant("clerk", "d", at(99)).await.unwrap(), opened);
     assert_eq!(store.bearer_grant("clerk", "d", at(100)).await.unwrap(), None);
     assert_eq!(store.bearer_grant("clerk", "e", at(0)).await.unwrap(), None);
@@ -51,9 +51,9 @@ async fn a_subject_grant_is_for_one_task_one_tenant_and_one_agent(store: Arc<dyn
     make(&store, "t").await;
     make(&store, "u").await;
     put(&store, "t", &subject("bob"), 100).await;
-    assert_eq!(store.subject_grant(&scope("bob"), &id("t"), at(99)).await.unwrap(), Some(scope("ada")));
-    assert_eq!(store.subject_grant(&scope("bob"), &id("t"), at(100)).await.unwrap(), None);
-    assert_eq!(store.subject_grant(&scope("bob"), &id("u"), at(0)).await.unwrap(), None);
+    assert_eq!(store.subject_grant(&owner("bob"), &id("t"), at(99)).await.unwrap(), Some(owner("ada")));
+    assert_eq!(store.subject_grant(&owner("bob"), &id("t"), at(100)).await.unwrap(), None);
+    assert_eq!(store.subject_grant(&owner("bob"), &id("u"), at(0)).await.unwrap(), None);
     for stranger in strangers("bob") {
         assert_eq!(store.subject_grant(&stranger, &id("t"), at(0)).await.unwrap(), None);
     }
@@ -61,7 +61,7 @@ async fn a_subject_grant_is_for_one_task_one_tenant_and_one_agent(store: Arc<dyn
 
 async fn only_a_task_of_the_scope_can_be_granted(store: Arc<dyn Store>) {
     make(&store, "t").await;
-    for (owner, task) in strangers("ada").into_iter().map(|stranger| (stranger, "t")).chain([(scope("ada"), "u")]) {
+    for (owner, task) in strangers("ada").into_iter().map(|stranger| (stranger, "t")).chain([(owner("ada"), "u")]) {
         assert!(!store.put_grant(&owner, &id(task), &bearer("d"), at(100)).await.unwrap());
     }
     assert_eq!(store.bearer_grant("clerk", "d", at(0)).await.unwrap(), None);
@@ -71,14 +71,14 @@ async fn a_new_grant_takes_the_place_of_the_old_one(store: Arc<dyn Store>) {
     make(&store, "t").await;
     for (until, holds) in [(10, false), (100, true), (20, false)] {
         put(&store, "t", &subject("bob"), until).await;
-        assert_eq!(store.subject_grant(&scope("bob"), &id("t"), at(50)).await.unwrap().is_some(), holds, "{until}");
+        assert_eq!(store.subject_grant(&owner("bob"), &id("t"), at(50)).await.unwrap().is_some(), holds, "{until}");
     }
 }
 
 async fn a_digest_is_no_subject(store: Arc<dyn Store>) {
     make(&store, "t").await;
     put(&store, "t", &bearer("bob"), 100).await;
-    assert_eq!(store.subject_grant(&scope("bob"), &id("t"), at(0)).await.unwrap(), None);
+    assert_eq!(store.subject_grant(&owner("bob"), &id("t"), at(0)).await.unwrap(), None);
     make(&store, "u").await;
     put(&store, "u", &subject("d"), 100).await;
     assert_eq!(store.bearer_grant("clerk", "d", at(0)).await.unwrap(), None);
@@ -86,7 +86,7 @@ async fn a_digest_is_no_subject(store: Arc<dyn Store>) {
 
 async fn purging_forgets_grants_that_ran_out(store: Arc<dyn Store>) {
     make(&store, "t").await;
-    let porter = Scope::of("north", "porter", "ada");
+    let porter = Owner::of("north", "porter", "ada");
     store.commit(&porter, &made("other", TaskState::Completed, at(0))).await.unwrap();
     store.put_grant(&porter, &id("other"), &bearer("other"), at(10)).await.unwrap();
     for until in [10, 20, 30] {
@@ -105,7 +105,7 @@ async fn a_task_that_is_deleted_takes_its_grants_with_it(store: Arc<dyn Store>) 
     put(&store, "t", &bearer("d"), 1_000).await;
     put(&store, "t", &subject("bob"), 1_000).await;
     assert_eq!(store.purge("clerk", at(100), at(100), 10).await.unwrap(), 1);
-    store.commit(&scope("carl"), &made("t", TaskState::Working, at(200))).await.unwrap();
+    store.commit(&owner("carl"), &made("t", TaskState::Working, at(200))).await.unwrap();
     assert_eq!(store.bearer_grant("clerk", "d", at(200)).await.unwrap(), None);
-    assert_eq!(store.subject_grant(&scope("bob"), &id("t"), at(200)).await.unwrap(), None);
+    assert_eq!(store.subject_grant(&owner("bob"), &id("t"), at(200)).await.unwrap(), None);
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chancery_core::{Bytes, TaskState};
 use tokio::task::JoinSet;
 
-use super::{advanced, at, made, read, rules, scope, strangers};
+use super::{advanced, at, made, owner, read, rules, strangers};
 use crate::store::{Error, KeyAnswer, KeyRecord, Store};
 
 rules!(
@@ -25,7 +25,7 @@ fn message(text: &'static str) -> KeyAnswer {
 }
 
 async fn a_key_is_kept_until_it_runs_out(store: Arc<dyn Store>) {
-    let ada = scope("ada");
+    let ada = owner("ada");
     assert_eq!(store.key(&ada, "k", at(0)).await.unwrap(), None);
     let first = record("k", message("hello"), 100);
     store.put_key(&ada, first.clone(), at(0)).await.unwrap();
@@ -39,7 +39,7 @@ async fn a_key_is_kept_until_it_runs_out(store: Arc<dyn Store>) {
 }
 
 async fn a_key_belongs_to_its_scope(store: Arc<dyn Store>) {
-    store.put_key(&scope("ada"), record("k", message("hello"), 100), at(0)).await.unwrap();
+    store.put_key(&owner("ada"), record("k", message("hello"), 100), at(0)).await.unwrap();
     for stranger in strangers("ada") {
         assert_eq!(store.key(&stranger, "k", at(0)).await.unwrap(), None);
         let own = record("k", message("mine"), 100);
@@ -49,7 +49,7 @@ async fn a_key_belongs_to_its_scope(store: Arc<dyn Store>) {
 }
 
 async fn a_taken_key_stops_the_commit(store: Arc<dyn Store>) {
-    let ada = scope("ada");
+    let ada = owner("ada");
     let mut commit = made("t", TaskState::Working, at(0));
     let kept = record("k", KeyAnswer::Task("t".into()), 100);
     commit.key = Some(kept.clone());
@@ -82,24 +82,24 @@ async fn of_64_requests_with_one_key_one_makes_the_task(store: Arc<dyn Store>) {
                 let id = format!("t-{round}-{request}");
                 let mut commit = made(&id, TaskState::Working, at(0));
                 commit.key = Some(record(&format!("k-{round}"), KeyAnswer::Task(id.as_str().into()), 100));
-                store.commit(&scope("ada"), &commit).await.map(|()| id)
+                store.commit(&owner("ada"), &commit).await.map(|()| id)
             });
         }
         let results = requests.join_all().await;
         assert!(results.iter().all(|result| matches!(result, Ok(_) | Err(Error::KeyTaken))), "{results:?}");
         let made: Vec<_> = results.into_iter().filter_map(Result::ok).collect();
         assert_eq!(made.len(), 1);
-        let kept = store.key(&scope("ada"), &format!("k-{round}"), at(0)).await.unwrap().unwrap();
+        let kept = store.key(&owner("ada"), &format!("k-{round}"), at(0)).await.unwrap().unwrap();
         assert_eq!(kept.answer, KeyAnswer::Task(made[0].as_str().into()));
         for request in 0..64 {
             let id = format!("t-{round}-{request}");
-            assert_eq!(read(&store, &scope("ada"), &id).await.is_some(), id == made[0]);
+            assert_eq!(read(&store, &owner("ada"), &id).await.is_some(), id == made[0]);
         }
     }
 }
 
 async fn purging_forgets_keys_that_ran_out(store: Arc<dyn Store>) {
-    let ada = scope("ada");
+    let ada = owner("ada");
     for until in [10, 20, 30] {
         store.put_key(&ada, record(&format!("k-{until}"), message("hello"), until), at(0)).await.unwrap();
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use chancery_core::{Seq, TaskId, TaskState};
 
-use super::{advanced, at, made, read, rules, scope};
-use crate::store::{Delivery, KeyAnswer, KeyRecord, Lease, Scope, Store};
+use super::{advanced, at, made, owner, read, rules};
+use crate::store::{Delivery, KeyAnswer, KeyRecord, Lease, Owner, Store};
 
 rules!(
     the_lease_of_a_task_is_that_of_its_last_commit_and_its_owners_to_see,
@@ -14,10 +14,10 @@ rules!(
     each_agent_looks_after_its_own,
 );
 
-async fn run_by(store: &Arc<dyn Store>, scope: &Scope, id: &str, holder: &str, until: i64) {
+async fn run_by(store: &Arc<dyn Store>, owner: &Owner, id: &str, holder: &str, until: i64) {
     let mut commit = made(id, TaskState::Working, at(0));
     commit.lease = Some(Lease::new(holder, at(until), 3));
-    store.commit(scope, &commit).await.unwrap();
+    store.commit(owner, &commit).await.unwrap();
 }
 
 async fn expired(store: &Arc<dyn Store>, now: i64) -> Vec<String> {
@@ -25,17 +25,17 @@ async fn expired(store: &Arc<dyn Store>, now: i64) -> Vec<String> {
 }
 
 async fn the_lease_of_a_task_is_that_of_its_last_commit_and_its_owners_to_see(store: Arc<dyn Store>) {
-    let (ada, a) = (scope("ada"), TaskId::from("a"));
+    let (ada, a) = (owner("ada"), TaskId::from("a"));
     assert_eq!(store.lease(&ada, &a).await.unwrap(), None, "there is no such task");
     run_by(&store, &ada, "a", "host-1", 10).await;
     assert_eq!(store.lease(&ada, &a).await.unwrap(), Some(Lease::new("host-1", at(10), 3)));
-    assert_eq!(store.lease(&scope("ben"), &a).await.unwrap(), None);
+    assert_eq!(store.lease(&owner("ben"), &a).await.unwrap(), None);
     store.commit(&ada, &advanced("a", 1, TaskState::InputRequired, at(1))).await.unwrap();
     assert_eq!(store.lease(&ada, &a).await.unwrap(), None, "nobody works on it");
 }
 
 async fn leases_run_out_unless_their_holder_renews_them(store: Arc<dyn Store>) {
-    let (ada, ben) = (scope("ada"), scope("ben"));
+    let (ada, ben) = (owner("ada"), owner("ben"));
     run_by(&store, &ada, "a", "host-1", 10).await;
     run_by(&store, &ben, "b", "host-2", 10).await;
     run_by(&store, &ada, "c", "host-1", 20).await;
@@ -62,20 +62,20 @@ async fn leases_run_out_unless_their_holder_renews_them(store: Arc<dyn Store>) {
 
 async fn expired_tasks_come_in_order_and_no_more_than_asked_for(store: Arc<dyn Store>) {
     for id in ["c", "a", "b"] {
-        run_by(&store, &scope("ada"), id, "host-1", 1).await;
+        run_by(&store, &owner("ada"), id, "host-1", 1).await;
     }
     let two = store.expired("clerk", at(2), 2).await.unwrap();
-    assert_eq!(two, [(scope("ada"), TaskId::from("a")), (scope("ada"), TaskId::from("b"))]);
+    assert_eq!(two, [(owner("ada"), TaskId::from("a")), (owner("ada"), TaskId::from("b"))]);
 }
 
 async fn each_agent_looks_after_its_own(store: Arc<dyn Store>) {
-    let porter = Scope::of("north", "porter", "ada");
-    for (scope, name, moment) in [(&scope("ada"), "c", 1), (&porter, "p", 2)] {
-        run_by(&store, scope, &format!("{name}-running"), "host-1", moment).await;
+    let porter = Owner::of("north", "porter", "ada");
+    for (owner, name, moment) in [(&owner("ada"), "c", 1), (&porter, "p", 2)] {
+        run_by(&store, owner, &format!("{name}-running"), "host-1", moment).await;
         let mut finished = made(&format!("{name}-finished"), TaskState::Completed, at(moment));
         finished.deliveries = vec![Delivery::new("hook".into(), Seq::new(1))];
         finished.key = Some(KeyRecord::new("key", 7, KeyAnswer::Task(finished.head.id.clone()), at(30)));
-        store.commit(scope, &finished).await.unwrap();
+        store.commit(owner, &finished).await.unwrap();
     }
     let names = |agent: &'static str| {
         let store = store.clone();
@@ -93,7 +93,7 @@ async fn each_agent_looks_after_its_own(store: Arc<dyn Store>) {
     assert_eq!(store.purge("nobody", at(9), at(40), 9).await.unwrap(), 0);
     assert_eq!(store.purge("porter", at(9), at(40), 9).await.unwrap(), 1);
     assert!(read(&store, &porter, "p-finished").await.is_none());
-    assert!(read(&store, &scope("ada"), "c-finished").await.is_some());
-    assert!(store.key(&scope("ada"), "key", at(20)).await.unwrap().is_some());
+    assert!(read(&store, &owner("ada"), "c-finished").await.is_some());
+    assert!(store.key(&owner("ada"), "key", at(20)).await.unwrap().is_some());
     assert!(store.key(&porter, "key", at(20)).await.unwrap().is_none());
 }

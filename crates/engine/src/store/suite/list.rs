@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chancery_core::{TaskId, TaskState, Timestamp};
 use tokio::task::JoinSet;
 
-use super::{advanced, at, made, rules, scope};
+use super::{advanced, at, made, owner, rules};
 use crate::store::{Commit, Filter, Listing, Store};
 
 rules!(
@@ -19,8 +19,8 @@ rules!(
 );
 
 async fn list(store: &Arc<dyn Store>, filter: Filter) -> Listing {
-    let listing = store.list(&scope("ada"), filter.clone()).await.unwrap();
-    let places = store.places(&scope("ada"), filter).await.unwrap();
+    let listing = store.list(&owner("ada"), filter.clone()).await.unwrap();
+    let places = store.places(&owner("ada"), filter).await.unwrap();
     let listed: Vec<_> = listing.tasks.iter().map(|stored| (stored.head.updated, stored.head.id.clone())).collect();
     assert_eq!((&*places.tasks, places.total), (&*listed, listing.total), "places are those of the list");
     listing
@@ -36,10 +36,10 @@ fn first(limit: usize) -> Filter {
 
 async fn the_newest_status_comes_first_and_ties_are_broken_by_id(store: Arc<dyn Store>) {
     for (id, updated) in [("b", 5), ("a", 5), ("Z", 5), ("é", 5), ("c", 9), ("d", 1), ("ab", 5)] {
-        store.commit(&scope("ada"), &made(id, TaskState::Working, at(updated))).await.unwrap();
+        store.commit(&owner("ada"), &made(id, TaskState::Working, at(updated))).await.unwrap();
     }
     assert_eq!(ids(&list(&store, first(100)).await), ["c", "é", "b", "ab", "a", "Z", "d"]);
-    store.commit(&scope("ada"), &advanced("d", 1, TaskState::Completed, at(10))).await.unwrap();
+    store.commit(&owner("ada"), &advanced("d", 1, TaskState::Completed, at(10))).await.unwrap();
     assert_eq!(ids(&list(&store, first(2)).await), ["d", "c"]);
     let none = list(&store, first(0)).await;
     assert_eq!((none.tasks.len(), none.total), (0, 7));
@@ -51,7 +51,7 @@ async fn every_nanosecond_counts_in_the_order(store: Arc<dyn Store>) {
         // Ids in the opposite order, so that they cannot help.
         let id = format!("t-{}", 9 - place);
         let updated = Timestamp::from_unix(seconds, nanos).unwrap();
-        store.commit(&scope("ada"), &made(&id, TaskState::Working, updated)).await.unwrap();
+        store.commit(&owner("ada"), &made(&id, TaskState::Working, updated)).await.unwrap();
         assert_eq!(list(&store, first(1)).await.tasks[0].head.updated, updated);
     }
     let all = list(&store, first(100)).await;
@@ -77,7 +77,7 @@ async fn pages(store: &Arc<dyn Store>, filter: &Filter, limit: usize) -> Vec<Tas
 async fn pages_join_without_gap_or_repeat(store: Arc<dyn Store>) {
     for place in 0..50 {
         // Ten at a time have the same time of status.
-        store.commit(&scope("ada"), &made(&format!("t-{place:02}"), TaskState::Working, at(place / 10))).await.unwrap();
+        store.commit(&owner("ada"), &made(&format!("t-{place:02}"), TaskState::Working, at(place / 10))).await.unwrap();
     }
     let expected: Vec<_> = (0..50).rev().map(|place| TaskId::from(format!("t-{place:02}"))).collect();
     for limit in [1, 3, 7, 10, 49, 50, 51] {
@@ -86,7 +86,7 @@ async fn pages_join_without_gap_or_repeat(store: Arc<dyn Store>) {
 }
 
 async fn pages_go_on_while_tasks_arrive_and_move(store: Arc<dyn Store>) {
-    let ada = scope("ada");
+    let ada = owner("ada");
     for place in 0..10 {
         store.commit(&ada, &made(&format!("t-{place}"), TaskState::Working, at(place))).await.unwrap();
     }
@@ -109,7 +109,7 @@ async fn filters_agree_with_a_plain_search(store: Arc<dyn Store>) {
         let mut commit = made(&format!("t-{place:02}"), state, at(i64::try_from(place).unwrap() / 4));
         commit.head.context = format!("c-{}", place % 5).into();
         tasks.push(commit.head.clone());
-        store.commit(&scope("ada"), &commit).await.unwrap();
+        store.commit(&owner("ada"), &commit).await.unwrap();
     }
     tasks.sort_by(|a, b| (b.updated, &b.id).cmp(&(a.updated, &a.id)));
     let contexts = [None, Some("c-2"), Some("c-9")];
@@ -142,9 +142,9 @@ async fn totals_follow_every_change(store: Arc<dyn Store>) {
         (made("c", TaskState::Working, at(2)), [3, 1, 2]),
     ];
     for (commit, expected) in commits {
-        store.commit(&scope("ada"), &commit).await.unwrap();
+        store.commit(&owner("ada"), &commit).await.unwrap();
         assert_eq!([total(None).await, total(working).await, total(completed).await], expected);
-        store.commit(&scope("ada"), &commit).await.unwrap_err();
+        store.commit(&owner("ada"), &commit).await.unwrap_err();
         assert_eq!([total(None).await, total(working).await, total(completed).await], expected, "a refused commit counts nothing");
     }
     store.purge("clerk", at(1), at(0), 100).await.unwrap();
@@ -154,7 +154,7 @@ async fn totals_follow_every_change(store: Arc<dyn Store>) {
 async fn totals_are_right_when_they_are_asked_for_among_commits(store: Arc<dyn Store>) {
     // Each owner's first list comes while tasks are made for it.
     for round in 0..20 {
-        let owner = scope(&format!("owner-{round}"));
+        let owner = owner(&format!("owner-{round}"));
         let mut all = JoinSet::new();
         for task in 0..20 {
             let (store, owner) = (store.clone(), owner.clone());

@@ -22,7 +22,7 @@ use std::{pin::Pin, sync::Arc};
 
 use chancery_core::{Bytes, Seq, TaskId, TaskState, Timestamp};
 
-use super::{Commit, Head, Row, Scope, Store, Stored};
+use super::{Commit, Head, Owner, Row, Store, Stored};
 
 /// Checks every rule, each with a new and empty store from `make`.
 ///
@@ -53,13 +53,13 @@ fn at(millis: i64) -> Timestamp {
     Timestamp::from_unix_millis(1_772_442_907_000 + millis).unwrap()
 }
 
-fn scope(owner: &str) -> Scope {
-    Scope::of("north", "clerk", owner)
+fn owner(subject: &str) -> Owner {
+    Owner::of("north", "clerk", subject)
 }
 
-/// Scopes that differ from `scope(owner)` in one part each.
-fn strangers(owner: &str) -> [Scope; 3] {
-    [scope("somebody"), Scope::of("north", "porter", owner), Scope::new("clerk", owner)]
+/// Owners that differ from `owner(subject)` in one part each.
+fn strangers(subject: &str) -> [Owner; 3] {
+    [owner("somebody"), Owner::of("north", "porter", subject), Owner::new("clerk", subject)]
 }
 
 /// A commit that makes a task with one event.
@@ -78,6 +78,6 @@ fn payload(id: &str, seq: u64) -> Bytes {
     format!("event {seq} of {id}").into()
 }
 
-async fn read(store: &Arc<dyn Store>, scope: &Scope, id: &str) -> Option<Stored> {
-    store.task(scope, &TaskId::from(id)).await.unwrap()
+async fn read(store: &Arc<dyn Store>, owner: &Owner, id: &str) -> Option<Stored> {
+    store.task(owner, &TaskId::from(id)).await.unwrap()
 }

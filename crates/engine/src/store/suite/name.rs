@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chancery_core::{TaskId, TaskState};
 
-use super::{at, made, rules, scope, strangers};
+use super::{at, made, owner, rules, strangers};
 use crate::store::Store;
 
 rules!(
@@ -20,13 +20,13 @@ fn id(text: &str) -> TaskId {
 
 async fn an_id_is_taken_whoever_has_it(store: Arc<dyn Store>) {
     assert!(!store.taken(&id("t")).await.unwrap());
-    store.commit(&scope("ada"), &made("t", TaskState::Working, at(0))).await.unwrap();
+    store.commit(&owner("ada"), &made("t", TaskState::Working, at(0))).await.unwrap();
     assert!(store.taken(&id("t")).await.unwrap());
     assert!(!store.taken(&id("u")).await.unwrap());
 }
 
 async fn a_name_belongs_to_its_scope(store: Arc<dyn Store>) {
-    let ada = scope("ada");
+    let ada = owner("ada");
     assert_eq!(store.alias(&ada, &id("n")).await.unwrap(), None);
     store.put_alias(&ada, &id("n"), &id("t"), at(0)).await.unwrap();
     assert_eq!(store.alias(&ada, &id("n")).await.unwrap(), Some(id("t")));
@@ -39,7 +39,7 @@ async fn a_name_belongs_to_its_scope(store: Arc<dyn Store>) {
 }
 
 async fn the_last_note_of_a_name_counts(store: Arc<dyn Store>) {
-    let ada = scope("ada");
+    let ada = owner("ada");
     for task in ["t", "u", "v"] {
         store.put_alias(&ada, &id("n"), &id(task), at(0)).await.unwrap();
         assert_eq!(store.alias(&ada, &id("n")).await.unwrap(), Some(id(task)));
@@ -47,7 +47,7 @@ async fn the_last_note_of_a_name_counts(store: Arc<dyn Store>) {
 }
 
 async fn purging_forgets_names_of_tasks_that_are_gone(store: Arc<dyn Store>) {
-    let ada = scope("ada");
+    let ada = owner("ada");
     for (task, updated) in [("old", 0), ("fresh", 500)] {
         store.commit(&ada, &made(task, TaskState::Completed, at(updated))).await.unwrap();
     }

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use chancery_core::{Bytes, PushConfigId, Seq, TaskId, TaskState};
 use tokio::task::JoinSet;
 
-use super::{advanced, at, made, rules, scope, strangers};
+use super::{advanced, at, made, owner, rules, strangers};
 use crate::store::{Delivery, Due, Settled, Store};
 
 rules!(
@@ -27,7 +27,7 @@ async fn event(store: &Arc<dyn Store>, task: &str, seq: u64, configs: &[&str]) {
     let moment = at(i64::try_from(seq).unwrap());
     let mut commit = advanced(task, seq - 1, TaskState::Working, moment);
     commit.deliveries = configs.iter().map(|config| Delivery::new((*config).into(), Seq::new(seq))).collect();
-    store.commit(&scope("ada"), &commit).await.unwrap();
+    store.commit(&owner("ada"), &commit).await.unwrap();
 }
 
 async fn take(store: &Arc<dyn Store>, now: i64, lease: i64) -> Vec<Due> {
@@ -40,7 +40,7 @@ fn names(due: &[Due]) -> Vec<String> {
 }
 
 async fn configs_are_kept_replaced_and_deleted(store: Arc<dyn Store>) {
-    let (ada, task) = (scope("ada"), TaskId::from("t"));
+    let (ada, task) = (owner("ada"), TaskId::from("t"));
     let config = |id: &str, bytes: &'static str| (PushConfigId::from(id), Bytes::from(bytes));
     assert_eq!(store.configs(&ada, &task).await.unwrap(), None);
     assert!(!store.put_config(&ada, &task, &"p".into(), Bytes::new()).await.unwrap());
@@ -66,7 +66,7 @@ async fn configs_are_kept_replaced_and_deleted(store: Arc<dyn Store>) {
 async fn strangers_cannot_touch_configs(store: Arc<dyn Store>) {
     let task = TaskId::from("t");
     event(&store, "t", 1, &["p"]).await;
-    store.put_config(&scope("ada"), &task, &"p".into(), Bytes::from("one")).await.unwrap();
+    store.put_config(&owner("ada"), &task, &"p".into(), Bytes::from("one")).await.unwrap();
     store.settle(take(&store, 1, 9).await[0].id, Settled::Dead).await.unwrap();
     for stranger in strangers("ada") {
         assert_eq!(store.configs(&stranger, &task).await.unwrap(), None);
@@ -75,9 +75,9 @@ async fn strangers_cannot_touch_configs(store: Arc<dyn Store>) {
         assert_eq!(store.dead(&stranger, 9).await.unwrap(), []);
         assert_eq!(store.revive(&stranger, &task, at(1)).await.unwrap(), 0);
     }
-    let configs = store.configs(&scope("ada"), &task).await.unwrap();
+    let configs = store.configs(&owner("ada"), &task).await.unwrap();
     assert_eq!(configs, Some(vec![("p".into(), Bytes::from("one"))]));
-    assert_eq!(store.dead(&scope("ada"), 9).await.unwrap().len(), 1);
+    assert_eq!(store.dead(&owner("ada"), 9).await.unwrap().len(), 1);
 }
 
 async fn a_later_event_waits_for_an_earlier_one(store: Arc<dyn Store>) {
@@ -88,7 +88,7 @@ async fn a_later_event_waits_for_an_earlier_one(store: Arc<dyn Store>) {
     assert_eq!(names(&take(&store, 0, 100).await), [""; 0], "nothing is due before its event");
     let due = take(&store, 50, 100).await;
     assert_eq!(names(&due), ["t/p/1", "t/q/1", "u/p/1"]);
-    assert!(due.iter().all(|due| due.attempts == 0 && due.scope == scope("ada")));
+    assert!(due.iter().all(|due| due.attempts == 0 && due.owner == owner("ada")));
     assert_eq!(names(&take(&store, 50, 100).await), [""; 0], "what is taken is not due, nor what waits for it");
     store.settle(due[0].id, Settled::Delivered).await.unwrap();
     let next = take(&store, 50, 100).await;
@@ -142,7 +142,7 @@ async fn a_retry_waits_for_its_time_and_counts(store: Arc<dyn Store>) {
 }
 
 async fn a_dead_delivery_blocks_nobody_and_can_be_revived(store: Arc<dyn Store>) {
-    let (ada, task) = (scope("ada"), TaskId::from("t"));
+    let (ada, task) = (owner("ada"), TaskId::from("t"));
     for seq in 1..=4 {
         event(&store, "t", seq, &["p"]).await;
     }
@@ -193,7 +193,7 @@ async fn the_next_due_time_is_that_of_a_delivery_that_can_go(store: Arc<dyn Stor
 }
 
 async fn a_deleted_config_gets_nothing_more(store: Arc<dyn Store>) {
-    let (ada, task) = (scope("ada"), TaskId::from("t"));
+    let (ada, task) = (owner("ada"), TaskId::from("t"));
     event(&store, "t", 1, &["p", "q"]).await;
     event(&store, "t", 2, &["p", "q"]).await;
     event(&store, "u", 1, &["p"]).await;
@@ -206,7 +206,7 @@ async fn a_deleted_config_gets_nothing_more(store: Arc<dyn Store>) {
 }
 
 async fn a_purged_task_sends_nothing_more(store: Arc<dyn Store>) {
-    let (ada, task) = (scope("ada"), TaskId::from("t"));
+    let (ada, task) = (owner("ada"), TaskId::from("t"));
     let mut commit = made("t", TaskState::Completed, at(0));
     commit.deliveries = vec![Delivery::new("p".into(), Seq::new(1))];
     commit.configs = vec![("p".into(), Bytes::new())];

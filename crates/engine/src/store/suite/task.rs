@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chancery_core::{Bytes, Seq, TaskId, TaskState};
 use tokio::task::JoinSet;
 
-use super::{advanced, at, made, payload, read, rules, scope, strangers};
+use super::{advanced, at, made, owner, payload, read, rules, strangers};
 use crate::store::{Error, Filter, Lease, Row, Store};
 
 rules!(
@@ -22,7 +22,7 @@ rules!(
 );
 
 async fn a_commit_is_read_as_it_was_written(store: Arc<dyn Store>) {
-    let ada = scope("ada");
+    let ada = owner("ada");
     let mut commit = made("t", TaskState::Working, at(0));
     commit.lease = Some(Lease::new("host-1", at(15_000), 1));
     store.commit(&ada, &commit).await.unwrap();
@@ -38,7 +38,7 @@ async fn a_commit_is_read_as_it_was_written(store: Arc<dyn Store>) {
 }
 
 async fn a_snapshot_hides_the_rows_before_it(store: Arc<dyn Store>) {
-    let ada = scope("ada");
+    let ada = owner("ada");
     for (expected, snapshot) in [(0, None), (1, Some("two")), (2, None), (3, Some("four")), (4, None)] {
         let mut commit = advanced("t", expected, TaskState::Working, at(0));
         commit.snapshot = snapshot.map(Bytes::from);
@@ -52,7 +52,7 @@ async fn a_snapshot_hides_the_rows_before_it(store: Arc<dyn Store>) {
 }
 
 async fn a_commit_needs_the_newest_sequence(store: Arc<dyn Store>) {
-    let ada = scope("ada");
+    let ada = owner("ada");
     let refused = async |expected| store.commit(&ada, &advanced("t", expected, TaskState::Completed, at(9))).await;
     assert!(matches!(refused(1).await, Err(Error::Conflict(id)) if id == "t"), "there is no such task yet");
     store.commit(&ada, &made("t", TaskState::Working, at(0))).await.unwrap();
@@ -74,14 +74,14 @@ async fn of_commits_at_once_exactly_one_wins(store: Arc<dyn Store>) {
             writers.spawn(async move {
                 let mut commit = advanced("t", expected, TaskState::Working, at(0));
                 commit.row.payload = format!("event {} by {writer}", expected + 1).into();
-                store.commit(&scope("ada"), &commit).await.map(|()| commit.row)
+                store.commit(&owner("ada"), &commit).await.map(|()| commit.row)
             });
         }
         let results = writers.join_all().await;
         assert!(results.iter().all(|result| matches!(result, Ok(_) | Err(Error::Conflict(_)))), "{results:?}");
         let won: Vec<_> = results.into_iter().filter_map(Result::ok).collect();
         assert_eq!(won.len(), 1, "{won:?}");
-        let rows = store.rows(&scope("ada"), &TaskId::from("t"), Seq::new(expected), 9).await.unwrap();
+        let rows = store.rows(&owner("ada"), &TaskId::from("t"), Seq::new(expected), 9).await.unwrap();
         assert_eq!(rows, won);
     }
 }
@@ -91,7 +91,7 @@ async fn commits_to_many_tasks_at_once_all_happen(store: Arc<dyn Store>) {
     for writer in 0..64 {
         let store = store.clone();
         writers.spawn(async move {
-            let (ada, id) = (scope("ada"), format!("t-{writer}"));
+            let (ada, id) = (owner("ada"), format!("t-{writer}"));
             for expected in 0..4 {
                 store.commit(&ada, &advanced(&id, expected, TaskState::Working, at(0))).await.unwrap();
                 // Whoever was answered finds what was written.
@@ -100,12 +100,12 @@ async fn commits_to_many_tasks_at_once_all_happen(store: Arc<dyn Store>) {
         });
     }
     writers.join_all().await;
-    let listing = store.list(&scope("ada"), Filter { limit: 100, ..Filter::default() }).await.unwrap();
+    let listing = store.list(&owner("ada"), Filter { limit: 100, ..Filter::default() }).await.unwrap();
     assert_eq!((listing.total, listing.tasks.len()), (64, 64));
 }
 
 async fn rows_are_read_after_a_cursor(store: Arc<dyn Store>) {
-    let (ada, id) = (scope("ada"), TaskId::from("t"));
+    let (ada, id) = (owner("ada"), TaskId::from("t"));
     // Rows of events 1, 2-4, 5, 6-8, 9.
     let mut rows = Vec::new();
     for (first, last) in [(1, 1), (2, 4), (5, 5), (6, 8), (9, 9)] {
@@ -127,19 +127,19 @@ async fn rows_are_read_after_a_cursor(store: Arc<dyn Store>) {
 }
 
 async fn an_id_is_unique_over_all_scopes(store: Arc<dyn Store>) {
-    store.commit(&scope("ada"), &made("t", TaskState::Working, at(0))).await.unwrap();
+    store.commit(&owner("ada"), &made("t", TaskState::Working, at(0))).await.unwrap();
     for stranger in strangers("ada") {
         for expected in [0, 1] {
             let refused = store.commit(&stranger, &advanced("t", expected, TaskState::Failed, at(1))).await;
             assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
         }
     }
-    assert_eq!(read(&store, &scope("ada"), "t").await.unwrap().head.state, TaskState::Working);
+    assert_eq!(read(&store, &owner("ada"), "t").await.unwrap().head.state, TaskState::Working);
 }
 
 async fn strangers_see_nothing(store: Arc<dyn Store>) {
-    store.commit(&scope("ada"), &made("t", TaskState::Working, at(0))).await.unwrap();
-    store.commit(&scope("somebody"), &made("u", TaskState::Working, at(0))).await.unwrap();
+    store.commit(&owner("ada"), &made("t", TaskState::Working, at(0))).await.unwrap();
+    store.commit(&owner("somebody"), &made("u", TaskState::Working, at(0))).await.unwrap();
     for stranger in strangers("ada") {
         assert_eq!(read(&store, &stranger, "t").await, None);
         assert_eq!(store.rows(&stranger, &TaskId::from("t"), Seq::START, 9).await.unwrap(), []);
@@ -152,7 +152,7 @@ async fn strangers_see_nothing(store: Arc<dyn Store>) {
 async fn any_bytes_and_any_text_are_kept(store: Arc<dyn Store>) {
     let odd = ["", "'; DROP TABLE task; --", "港\u{0}\u{2028}🚢", "%_*?", "a\nb"];
     for (place, id) in odd.into_iter().enumerate() {
-        let ada = crate::store::Scope::of(id, "clerk", id);
+        let ada = crate::store::Owner::of(id, "clerk", id);
         let mut commit = made(id, TaskState::Working, at(0));
         commit.head.context = id.into();
         commit.row.payload = Bytes::from((0..=255).cycle().take(place * 5_000).collect::<Vec<u8>>());
@@ -166,12 +166,12 @@ async fn any_bytes_and_any_text_are_kept(store: Arc<dyn Store>) {
 }
 
 async fn purging_takes_old_finished_tasks_only(store: Arc<dyn Store>) {
-    let (ada, ben) = (scope("ada"), scope("ben"));
+    let (ada, ben) = (owner("ada"), owner("ben"));
     for (place, state) in TaskState::ALL.iter().enumerate() {
         store.commit(&ada, &made(&format!("old-{place}"), *state, at(0))).await.unwrap();
         store.commit(&ben, &made(&format!("new-{place}"), *state, at(1_000))).await.unwrap();
     }
-    let total = async |scope| store.list(scope, Filter { limit: 0, ..Filter::default() }).await.unwrap().total;
+    let total = async |owner| store.list(owner, Filter { limit: 0, ..Filter::default() }).await.unwrap().total;
     let (all, over) = (TaskState::ALL.len(), TaskState::ALL.iter().filter(|state| state.is_terminal()).count());
     assert_eq!((total(&ada).await, total(&ben).await), (all, all));
     assert_eq!(store.purge("clerk", at(0), at(0), 100).await.unwrap(), 0, "only what is older");

@@ -8,7 +8,7 @@ use std::{
 use async_trait::async_trait;
 use chancery_core::{Bytes, PushConfigId, Seq, TaskId, Timestamp};
 use chancery_engine::store::{
-    Commit, Delivery, Due, Error, Filter, Grantee, Head, KeyRecord, Lease, Listing, Result, Row, Scope, Settled, Standing, Store, Stored,
+    Commit, Delivery, Due, Error, Filter, Grantee, Head, KeyRecord, Lease, Listing, Owner, Result, Row, Settled, Standing, Store, Stored,
 };
 
 #[derive(Default)]
@@ -17,15 +17,15 @@ pub(super) struct Plain(Mutex<Lists>);
 #[derive(Default)]
 struct Lists {
     tasks: Vec<Kept>,
-    keys: Vec<(Scope, KeyRecord)>,
-    aliases: Vec<(Scope, TaskId, TaskId, Timestamp)>,
-    grants: Vec<(Scope, TaskId, Grantee, Timestamp)>,
+    keys: Vec<(Owner, KeyRecord)>,
+    aliases: Vec<(Owner, TaskId, TaskId, Timestamp)>,
+    grants: Vec<(Owner, TaskId, Grantee, Timestamp)>,
     deliveries: Vec<Waiting>,
     numbered: u64,
 }
 
 struct Kept {
-    scope: Scope,
+    owner: Owner,
     head: Head,
     rows: Vec<Row>,
     snapshot: Option<(Seq, Bytes)>,
@@ -35,7 +35,7 @@ struct Kept {
 
 struct Waiting {
     id: u64,
-    scope: Scope,
+    owner: Owner,
     task: TaskId,
     delivery: Delivery,
     attempts: u32,
@@ -52,27 +52,27 @@ impl Kept {
 
 impl Waiting {
     fn due(&self) -> Due {
-        Due::new(self.id, self.scope.clone(), self.task.clone(), self.delivery.clone(), self.attempts)
+        Due::new(self.id, self.owner.clone(), self.task.clone(), self.delivery.clone(), self.attempts)
     }
 }
 
 impl Lists {
-    fn task(&mut self, scope: &Scope, id: &TaskId) -> Option<&mut Kept> {
-        self.tasks.iter_mut().find(|kept| kept.scope == *scope && kept.head.id == *id)
+    fn task(&mut self, owner: &Owner, id: &TaskId) -> Option<&mut Kept> {
+        self.tasks.iter_mut().find(|kept| kept.owner == *owner && kept.head.id == *id)
     }
 
-    fn put_key(&mut self, scope: &Scope, record: KeyRecord, now: Timestamp) -> Result<()> {
-        if self.keys.iter().any(|(of, known)| of == scope && known.key == record.key && known.until > now) {
+    fn put_key(&mut self, owner: &Owner, record: KeyRecord, now: Timestamp) -> Result<()> {
+        if self.keys.iter().any(|(of, known)| of == owner && known.key == record.key && known.until > now) {
             return Err(Error::KeyTaken);
         }
-        self.keys.retain(|(of, known)| of != scope || known.key != record.key);
-        self.keys.push((scope.clone(), record));
+        self.keys.retain(|(of, known)| of != owner || known.key != record.key);
+        self.keys.push((owner.clone(), record));
         Ok(())
     }
 
     /// Those that are not dead and that none of the same task and webhook comes before.
     fn first_in_line(&self, agent: &str) -> Vec<(Timestamp, u64)> {
-        let living = || self.deliveries.iter().filter(|waiting| waiting.at.is_some() && waiting.scope.agent() == agent);
+        let living = || self.deliveries.iter().filter(|waiting| waiting.at.is_some() && waiting.owner.agent() == agent);
         let same = |a: &Waiting, b: &Waiting| a.task == b.task && a.delivery.config == b.delivery.config;
         let first = living().filter(|waiting| !living().any(|other| other.id < waiting.id && same(other, waiting)));
         first.filter_map(|waiting| Some((waiting.at?, waiting.id))).collect()
@@ -87,27 +87,27 @@ impl Plain {
 
 #[async_trait]
 impl Store for Plain {
-    async fn commit(&self, scope: &Scope, commit: &Commit) -> Result<()> {
+    async fn commit(&self, owner: &Owner, commit: &Commit) -> Result<()> {
         let mut lists = self.lists();
         let commit = commit.clone();
         let id = commit.head.id.clone();
         let known = lists.tasks.iter().find(|kept| kept.head.id == id);
-        if known.is_some_and(|kept| kept.scope != *scope) || known.map_or(Seq::START, |kept| kept.head.seq) != commit.expected {
+        if known.is_some_and(|kept| kept.owner != *owner) || known.map_or(Seq::START, |kept| kept.head.seq) != commit.expected {
             return Err(Error::Conflict(id));
         }
         if let Some(record) = commit.key {
-            lists.put_key(scope, record, commit.head.updated)?;
+            lists.put_key(owner, record, commit.head.updated)?;
         }
         for delivery in commit.deliveries {
             lists.numbered += 1;
             let (id, task) = (lists.numbered, id.clone());
-            lists.deliveries.push(Waiting { id, scope: scope.clone(), task, delivery, attempts: 0, at: Some(commit.head.updated) });
+            lists.deliveries.push(Waiting { id, owner: owner.clone(), task, delivery, attempts: 0, at: Some(commit.head.updated) });
         }
-        if lists.task(scope, &id).is_none() {
-            let (scope, head) = (scope.clone(), commit.head.clone());
-            lists.tasks.push(Kept { scope, head, rows: Vec::new(), snapshot: None, lease: None, configs: Vec::new() });
+        if lists.task(owner, &id).is_none() {
+            let (owner, head) = (owner.clone(), commit.head.clone());
+            lists.tasks.push(Kept { owner, head, rows: Vec::new(), snapshot: None, lease: None, configs: Vec::new() });
         }
-        let Some(kept) = lists.task(scope, &id) else { unreachable!("it was just made") };
+        let Some(kept) = lists.task(owner, &id) else { unreachable!("it was just made") };
         kept.snapshot = commit.snapshot.map(|snapshot| (commit.head.seq, snapshot)).or(kept.snapshot.take());
         kept.head = commit.head;
         kept.rows.push(commit.row);
@@ -119,17 +119,17 @@ impl Store for Plain {
         Ok(())
     }
 
-    async fn task(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>> {
-        Ok(self.lists().task(scope, id).map(|kept| kept.stored()))
+    async fn task(&self, owner: &Owner, id: &TaskId) -> Result<Option<Stored>> {
+        Ok(self.lists().task(owner, id).map(|kept| kept.stored()))
     }
 
-    async fn rows(&self, scope: &Scope, id: &TaskId, after: Seq, limit: usize) -> Result<Vec<Row>> {
+    async fn rows(&self, owner: &Owner, id: &TaskId, after: Seq, limit: usize) -> Result<Vec<Row>> {
         let end = after.get().saturating_add(limit as u64);
-        let rows = self.lists().task(scope, id).map(|kept| kept.rows.clone()).unwrap_or_default();
+        let rows = self.lists().task(owner, id).map(|kept| kept.rows.clone()).unwrap_or_default();
         Ok(rows.into_iter().filter(|row| row.last > after && row.first.get() <= end).collect())
     }
 
-    async fn list(&self, scope: &Scope, filter: Filter) -> Result<Listing> {
+    async fn list(&self, owner: &Owner, filter: Filter) -> Result<Listing> {
         let lists = self.lists();
         let state = filter.state.map(Standing::from);
         let wanted = state.as_ref().map_or(filter.among.as_slice(), std::slice::from_ref);
@@ -138,42 +138,42 @@ impl Store for Plain {
                 && filter.updated_from.is_none_or(|from| head.updated >= from)
                 && (wanted.is_empty() || wanted.contains(&head.standing()))
         };
-        let mut all: Vec<_> = lists.tasks.iter().filter(|kept| kept.scope == *scope && fits(&kept.head)).collect();
+        let mut all: Vec<_> = lists.tasks.iter().filter(|kept| kept.owner == *owner && fits(&kept.head)).collect();
         all.sort_by_key(|kept| Reverse((kept.head.updated, kept.head.id.clone())));
         let total = all.len();
         let after = |kept: &&&Kept| filter.after.as_ref().is_none_or(|after| (kept.head.updated, kept.head.id.clone()) < *after);
         Ok(Listing::new(all.iter().filter(after).take(filter.limit).map(|kept| kept.stored()).collect(), total))
     }
 
-    async fn key(&self, scope: &Scope, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {
+    async fn key(&self, owner: &Owner, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {
         let lists = self.lists();
-        let found = lists.keys.iter().find(|(of, record)| of == scope && record.key == key && record.until > now);
+        let found = lists.keys.iter().find(|(of, record)| of == owner && record.key == key && record.until > now);
         Ok(found.map(|(_, record)| record.clone()))
     }
 
-    async fn put_key(&self, scope: &Scope, record: KeyRecord, now: Timestamp) -> Result<()> {
-        self.lists().put_key(scope, record, now)
+    async fn put_key(&self, owner: &Owner, record: KeyRecord, now: Timestamp) -> Result<()> {
+        self.lists().put_key(owner, record, now)
     }
 
-    async fn put_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId, config: Bytes) -> Result<bool> {
+    async fn put_config(&self, owner: &Owner, task: &TaskId, id: &PushConfigId, config: Bytes) -> Result<bool> {
         let mut lists = self.lists();
-        let Some(kept) = lists.task(scope, task) else { return Ok(false) };
+        let Some(kept) = lists.task(owner, task) else { return Ok(false) };
         kept.configs.retain(|(known, _)| known != id);
         kept.configs.push((id.clone(), config));
         Ok(true)
     }
 
-    async fn configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<(PushConfigId, Bytes)>>> {
-        let mut configs = self.lists().task(scope, task).map(|kept| kept.configs.clone());
+    async fn configs(&self, owner: &Owner, task: &TaskId) -> Result<Option<Vec<(PushConfigId, Bytes)>>> {
+        let mut configs = self.lists().task(owner, task).map(|kept| kept.configs.clone());
         if let Some(configs) = &mut configs {
             configs.sort();
         }
         Ok(configs)
     }
 
-    async fn delete_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool> {
+    async fn delete_config(&self, owner: &Owner, task: &TaskId, id: &PushConfigId) -> Result<bool> {
         let mut lists = self.lists();
-        let Some(kept) = lists.task(scope, task) else { return Ok(false) };
+        let Some(kept) = lists.task(owner, task) else { return Ok(false) };
         kept.configs.retain(|(known, _)| known != id);
         lists.deliveries.retain(|waiting| waiting.task != *task || waiting.delivery.config != *id);
         Ok(true)
@@ -183,28 +183,28 @@ impl Store for Plain {
         Ok(self.lists().tasks.iter().any(|kept| kept.head.id == *id))
     }
 
-    async fn alias(&self, scope: &Scope, name: &TaskId) -> Result<Option<TaskId>> {
-        Ok(self.lists().aliases.iter().find(|(of, known, ..)| of == scope && known == name).map(|(_, _, task, _)| task.clone()))
+    async fn alias(&self, owner: &Owner, name: &TaskId) -> Result<Option<TaskId>> {
+        Ok(self.lists().aliases.iter().find(|(of, known, ..)| of == owner && known == name).map(|(_, _, task, _)| task.clone()))
     }
 
-    async fn put_alias(&self, scope: &Scope, name: &TaskId, task: &TaskId, now: Timestamp) -> Result<()> {
+    async fn put_alias(&self, owner: &Owner, name: &TaskId, task: &TaskId, now: Timestamp) -> Result<()> {
         let mut lists = self.lists();
-        lists.aliases.retain(|(of, known, ..)| of != scope || known != name);
-        lists.aliases.push((scope.clone(), name.clone(), task.clone(), now));
+        lists.aliases.retain(|(of, known, ..)| of != owner || known != name);
+        lists.aliases.push((owner.clone(), name.clone(), task.clone(), now));
         Ok(())
     }
 
-    async fn put_grant(&self, scope: &Scope, task: &TaskId, grantee: &Grantee, until: Timestamp) -> Result<bool> {
+    async fn put_grant(&self, owner: &Owner, task: &TaskId, grantee: &Grantee, until: Timestamp) -> Result<bool> {
         let mut lists = self.lists();
-        if lists.task(scope, task).is_none() {
+        if lists.task(owner, task).is_none() {
             return Ok(false);
         }
         lists.grants.retain(|(_, known, to, _)| known != task || to != grantee);
-        lists.grants.push((scope.clone(), task.clone(), grantee.clone(), until));
+        lists.grants.push((owner.clone(), task.clone(), grantee.clone(), until));
         Ok(true)
     }
 
-    async fn bearer_grant(&self, agent: &str, digest: &str, now: Timestamp) -> Result<Option<(Scope, TaskId)>> {
+    async fn bearer_grant(&self, agent: &str, digest: &str, now: Timestamp) -> Result<Option<(Owner, TaskId)>> {
         let lists = self.lists();
         let mut held = lists.grants.iter().filter(|(owner, _, to, until)| {
             owner.agent() == agent && matches!(to, Grantee::Bearer(known) if known == digest) && *until > now
@@ -212,11 +212,11 @@ impl Store for Plain {
         Ok(held.next().map(|(owner, task, ..)| (owner.clone(), task.clone())))
     }
 
-    async fn subject_grant(&self, caller: &Scope, task: &TaskId, now: Timestamp) -> Result<Option<Scope>> {
+    async fn subject_grant(&self, caller: &Owner, task: &TaskId, now: Timestamp) -> Result<Option<Owner>> {
         let lists = self.lists();
         let mut held = lists.grants.iter().filter(|(owner, known, to, until)| {
             (owner.tenant(), owner.agent(), known) == (caller.tenant(), caller.agent(), task)
-                && matches!(to, Grantee::Subject(subject) if subject == caller.owner())
+                && matches!(to, Grantee::Subject(subject) if subject == caller.subject())
                 && *until > now
         });
         Ok(held.next().map(|(owner, ..)| owner.clone()))
@@ -229,15 +229,15 @@ impl Store for Plain {
         Ok(())
     }
 
-    async fn lease(&self, scope: &Scope, id: &TaskId) -> Result<Option<Lease>> {
-        Ok(self.lists().task(scope, id).and_then(|kept| kept.lease.clone()))
+    async fn lease(&self, owner: &Owner, id: &TaskId) -> Result<Option<Lease>> {
+        Ok(self.lists().task(owner, id).and_then(|kept| kept.lease.clone()))
     }
 
-    async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Scope, TaskId)>> {
+    async fn expired(&self, agent: &str, now: Timestamp, limit: usize) -> Result<Vec<(Owner, TaskId)>> {
         let lists = self.lists();
         let gone =
-            lists.tasks.iter().filter(|kept| kept.scope.agent() == agent && kept.lease.as_ref().is_some_and(|lease| lease.until < now));
-        let mut gone: Vec<_> = gone.map(|kept| (kept.scope.clone(), kept.head.id.clone())).collect();
+            lists.tasks.iter().filter(|kept| kept.owner.agent() == agent && kept.lease.as_ref().is_some_and(|lease| lease.until < now));
+        let mut gone: Vec<_> = gone.map(|kept| (kept.owner.clone(), kept.head.id.clone())).collect();
         gone.sort();
         gone.truncate(limit);
         Ok(gone)
@@ -274,17 +274,17 @@ impl Store for Plain {
         Ok(())
     }
 
-    async fn dead(&self, scope: &Scope, limit: usize) -> Result<Vec<Due>> {
+    async fn dead(&self, owner: &Owner, limit: usize) -> Result<Vec<Due>> {
         let lists = self.lists();
-        let dead = lists.deliveries.iter().filter(|waiting| waiting.at.is_none() && waiting.scope == *scope);
+        let dead = lists.deliveries.iter().filter(|waiting| waiting.at.is_none() && waiting.owner == *owner);
         Ok(dead.take(limit).map(Waiting::due).collect())
     }
 
-    async fn revive(&self, scope: &Scope, task: &TaskId, now: Timestamp) -> Result<usize> {
+    async fn revive(&self, owner: &Owner, task: &TaskId, now: Timestamp) -> Result<usize> {
         let mut lists = self.lists();
         let mut revived = 0;
         for waiting in &mut lists.deliveries {
-            if waiting.at.is_none() && waiting.scope == *scope && waiting.task == *task {
+            if waiting.at.is_none() && waiting.owner == *owner && waiting.task == *task {
                 (waiting.at, waiting.attempts, revived) = (Some(now), 0, revived + 1);
             }
         }
@@ -293,14 +293,14 @@ impl Store for Plain {
 
     async fn purge(&self, agent: &str, before: Timestamp, now: Timestamp, limit: usize) -> Result<usize> {
         let mut lists = self.lists();
-        lists.keys.retain(|(scope, record)| record.until > now || scope.agent() != agent);
-        let is_old = |kept: &&Kept| kept.scope.agent() == agent && kept.head.updated < before && kept.head.state.is_terminal();
+        lists.keys.retain(|(owner, record)| record.until > now || owner.agent() != agent);
+        let is_old = |kept: &&Kept| kept.owner.agent() == agent && kept.head.updated < before && kept.head.state.is_terminal();
         let old: Vec<_> = lists.tasks.iter().filter(is_old).map(|kept| kept.head.id.clone()).take(limit).collect();
         lists.tasks.retain(|kept| !old.contains(&kept.head.id));
         lists.deliveries.retain(|waiting| !old.contains(&waiting.task));
         let Lists { tasks, aliases, grants, .. } = &mut *lists;
         grants.retain(|(owner, task, _, until)| tasks.iter().any(|kept| kept.head.id == *task) && (*until > now || owner.agent() != agent));
-        aliases.retain(|(scope, _, task, at)| *at >= before || scope.agent() != agent || tasks.iter().any(|kept| kept.head.id == *task));
+        aliases.retain(|(owner, _, task, at)| *at >= before || owner.agent() != agent || tasks.iter().any(|kept| kept.head.id == *task));
         Ok(old.len())
     }
 }

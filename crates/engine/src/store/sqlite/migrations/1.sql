@@ -1,19 +1,19 @@
 -- Times are whole nanoseconds since 1970. States are the numbers of the protocol.
 
 -- Whose data it is, as one number for the tables below.
-CREATE TABLE scope (
+CREATE TABLE owner (
     key    INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
     agent  TEXT NOT NULL,
-    owner  TEXT NOT NULL,
-    UNIQUE (tenant, agent, owner)
+    subject  TEXT NOT NULL,
+    UNIQUE (tenant, agent, subject)
 ) STRICT;
 
 -- The row is rewritten with every commit, so everything large or rare stands elsewhere.
 CREATE TABLE task (
     key     INTEGER PRIMARY KEY,
     id      TEXT NOT NULL UNIQUE,
-    scope   INTEGER NOT NULL REFERENCES scope,
+    owner   INTEGER NOT NULL REFERENCES owner,
     context TEXT NOT NULL,
     state   INTEGER NOT NULL,
     updated INTEGER NOT NULL,
@@ -21,10 +21,10 @@ CREATE TABLE task (
 ) STRICT;
 
 -- The last column saves the way to the row when tasks are only counted or filtered.
-CREATE INDEX task_newest ON task (scope, updated DESC, id DESC, state);
-CREATE INDEX task_context ON task (scope, context, updated DESC, id DESC, state);
+CREATE INDEX task_newest ON task (owner, updated DESC, id DESC, state);
+CREATE INDEX task_context ON task (owner, context, updated DESC, id DESC, state);
 -- Without the state that nearly all tasks end in: those are found soon enough in task_newest.
-CREATE INDEX task_state ON task (scope, state, updated DESC, id DESC) WHERE state <> 3;
+CREATE INDEX task_state ON task (owner, state, updated DESC, id DESC) WHERE state <> 3;
 
 -- key = task << 24 | seq of the last event. One number keeps the rows of a task together and
 -- payloads of up to a page inside the tree.
@@ -72,13 +72,13 @@ CREATE INDEX outbox_due ON outbox (at, id) WHERE place = 0;
 CREATE INDEX outbox_dead ON outbox (id) WHERE place = 2;
 
 CREATE TABLE idempotency (
-    scope   INTEGER NOT NULL REFERENCES scope,
+    owner   INTEGER NOT NULL REFERENCES owner,
     key     TEXT NOT NULL,
     digest  INTEGER NOT NULL,
     task    TEXT,
     message BLOB,
     until   INTEGER NOT NULL,
-    PRIMARY KEY (scope, key)
+    PRIMARY KEY (owner, key)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX idempotency_until ON idempotency (until);

@@ -1,10 +1,10 @@
 -- Names that clients gave to tasks with other ids. A row may stay a while after its task.
 CREATE TABLE alias (
-    scope INTEGER NOT NULL REFERENCES scope,
+    owner INTEGER NOT NULL REFERENCES owner,
     name  TEXT NOT NULL,
     task  TEXT NOT NULL,
     at    INTEGER NOT NULL,
-    PRIMARY KEY (scope, name)
+    PRIMARY KEY (owner, name)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX alias_at ON alias (at);
