@@ -3,4 +3,4 @@
 #[path = "../../crates/wire/tests/it/feed.rs"]
 mod feed;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| feed::grpc_bytes(feed::Grpc::V0_3, data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| feed::grpc_bytes(chancery_wire::Dialect::V0_3Grpc, data));

@@ -523,7 +523,7 @@ impl Peer {
         Ok(Answered::Source(match &self.transport {
             Transport::JsonRpc(rpc) => rpc.events(&request, head, memory).await?,
             Transport::Rest(rest) => rest.events(&request, head, memory).await?,
-            Transport::Grpc(grpc) => grpc.events(&request, head).await?,
+            Transport::Grpc(grpc) => grpc.events(&request, head, memory).await?,
         }))
     }
 

@@ -1,13 +1,13 @@
-//! One name for each JSON form of the protocol, and what each of them can do.
+//! Codecs: one name for each form of the protocol, JSON or protobuf, and what each of them can do.
 
 use chancery_core::{
-    ArtifactId, Binding, Bytes, ContextId, Error, Event, FileBytes, Limits, Operation, Origin, Reply, Request, Result, SharedEvent, Task,
-    TaskId, TaskState, Validate, Version,
+    ArtifactId, Binding, Bytes, ContextId, Error, Event, FileBytes, Limits, Operation, Origin, Reply, Request, Result, Seq, SharedEvent,
+    Task, TaskId, TaskState, Validate, Version,
 };
 
 use crate::{compact, json, v0_1, v0_2, v0_3, v1_0};
 
-/// A JSON form of the protocol.
+/// A form of the protocol: the JSON or the protobuf of a version.
 ///
 /// ```
 /// use chancery_core::{Limits, Operation, Reply, Request, Task, TaskState};
@@ -43,19 +43,23 @@ pub enum Dialect {
     V0_1,
     /// The compact dialect.
     Compact,
+    /// v1.0 over gRPC: protobuf messages of `lf.a2a.v1`.
+    V1_0Grpc,
+    /// v0.3 over gRPC, and v0.2: protobuf messages of `a2a.v1`.
+    V0_3Grpc,
 }
 
-/// What a dialect does: pure functions between JSON text and the canonical model.
+/// What a dialect does: pure functions between JSON text or protobuf and the canonical model.
 pub(crate) trait Codec: Sync {
-    /// Reads a request: the `params` of JSON-RPC or the body of HTTP+JSON. What is missing is left
+    /// Reads a request: the `params` of JSON-RPC, the body of HTTP+JSON, the message of gRPC. What is missing is left
     /// empty, because a path may still say it; [`Dialect::check`] comes afterwards.
-    fn decode_request(&self, operation: Operation, json: &[u8]) -> Result<Request>;
+    fn decode_request(&self, operation: Operation, body: &[u8]) -> Result<Request>;
 
-    /// Writes a request as the `params` of JSON-RPC or the body of HTTP+JSON.
+    /// Writes a request as the `params` of JSON-RPC, the body of HTTP+JSON, the message of gRPC.
     fn encode_request(&self, request: &Request) -> Result<Vec<u8>>;
 
     /// Reads the answer to an operation that is not a stream.
-    fn decode_reply(&self, operation: Operation, json: &[u8]) -> Result<Reply>;
+    fn decode_reply(&self, operation: Operation, body: &[u8]) -> Result<Reply>;
 
     /// Writes an answer.
     fn encode_reply(&self, reply: &Reply) -> Result<Vec<u8>>;
@@ -66,8 +70,14 @@ pub(crate) trait Codec: Sync {
         Ok(())
     }
 
+    /// Writes an answer to a peer that writes inline bytes in this form.
+    fn write_reply_for(&self, form: FileBytes, reply: &Reply, out: &mut Vec<u8>) -> Result<()> {
+        let _ = form; // Only the protobuf of v0.3 has two.
+        self.write_reply(reply, out)
+    }
+
     /// Reads one stream element. Most hold one event; some hold several.
-    fn decode_event(&self, json: &[u8], memory: &mut StreamMemory) -> Result<Vec<Event>>;
+    fn decode_event(&self, body: &[u8], memory: &mut StreamMemory) -> Result<Vec<Event>>;
 
     /// Writes one event as one or more stream elements.
     fn encode_event(&self, event: &Event, memory: &mut StreamMemory, out: &mut Vec<Vec<u8>>) -> Result<()>;
@@ -105,6 +115,9 @@ pub struct StreamMemory {
     pub state: Option<TaskState>,
     /// Whether an element said that it is the last.
     pub closed: bool,
+    /// The place of the newest element in the log, where the element itself tells it: in gRPC, which has no ids of
+    /// events as SSE has. A writer sets it before an event that shall be numbered.
+    pub seq: Option<Seq>,
 }
 
 impl StreamMemory {
@@ -146,14 +159,19 @@ impl StreamMemory {
 }
 
 impl Dialect {
-    /// Every dialect.
-    pub const ALL: [Self; 8] =
+    /// Every dialect that is JSON.
+    pub const JSON: [Self; 8] =
         [Self::V1_0, Self::V1_0Strict, Self::V0_3, Self::V0_3Rest, Self::V0_3RestKind, Self::V0_2, Self::V0_1, Self::Compact];
 
-    /// The JSON form of a version over a binding; `None` where there is none.
+    /// Every dialect that is protobuf.
+    pub const PROTOBUF: [Self; 2] = [Self::V1_0Grpc, Self::V0_3Grpc];
+
+    /// The form of a version over a binding; `None` where there is none.
     #[must_use]
     pub fn of(version: Version, binding: Binding) -> Option<Self> {
         match (version, binding) {
+            (Version::V1_0, Binding::Grpc) => Some(Self::V1_0Grpc),
+            (Version::V0_3, Binding::Grpc) => Some(Self::V0_3Grpc),
             (_, Binding::Grpc) => None,
             (Version::V1_0, _) => Some(Self::V1_0),
             (Version::V0_3, Binding::HttpJson) => Some(Self::V0_3Rest),
@@ -169,8 +187,8 @@ impl Dialect {
     #[must_use]
     pub const fn version(self) -> Version {
         match self {
-            Self::V1_0 | Self::V1_0Strict => Version::V1_0,
-            Self::V0_3 | Self::V0_3Rest | Self::V0_3RestKind => Version::V0_3,
+            Self::V1_0 | Self::V1_0Strict | Self::V1_0Grpc => Version::V1_0,
+            Self::V0_3 | Self::V0_3Rest | Self::V0_3RestKind | Self::V0_3Grpc => Version::V0_3,
             Self::V0_2 => Version::V0_2,
             Self::V0_1 => Version::V0_1,
             Self::Compact => Version::Compact,
@@ -187,15 +205,21 @@ impl Dialect {
             Self::V0_2 => &v0_2::JSON_RPC,
             Self::V0_1 => &v0_1::JSON_RPC,
             Self::Compact => &compact::CODEC,
+            Self::V1_0Grpc => &v1_0::proto::Grpc,
+            Self::V0_3Grpc => &v0_3::proto::Grpc,
         }
+    }
+
+    const fn is_json(self) -> bool {
+        !matches!(self, Self::V1_0Grpc | Self::V0_3Grpc)
     }
 
     /// Reads a request and checks it.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidParams`](chancery_core::ErrorKind::InvalidParams) naming what is wrong.
-    pub fn request(self, operation: Operation, json: &[u8], limits: &Limits) -> Result<Request> {
-        let request = self.decode_request(operation, json)?;
+    pub fn request(self, operation: Operation, body: &[u8], limits: &Limits) -> Result<Request> {
+        let request = self.decode_request(operation, body)?;
         self.check(&request, limits)?;
         Ok(request)
     }
@@ -204,11 +228,12 @@ impl Dialect {
     ///
     /// # Errors
     /// When a member has the wrong type or form.
-    pub fn decode_request(self, operation: Operation, json: &[u8]) -> Result<Request> {
-        let mut request = self.codec().decode_request(operation, json)?;
+    pub fn decode_request(self, operation: Operation, body: &[u8]) -> Result<Request> {
+        let mut request = self.codec().decode_request(operation, body)?;
         if let Some(seen) = request.origin() {
             let binding = match self {
                 Self::V0_3Rest | Self::V0_3RestKind => Binding::HttpJson,
+                Self::V1_0Grpc | Self::V0_3Grpc => Binding::Grpc,
                 _ => Binding::JsonRpc,
             };
             request.set_origin(Origin::new(self.version(), binding).file_bytes(seen.file_bytes));
@@ -226,7 +251,7 @@ impl Dialect {
         self.codec().check(request)
     }
 
-    /// Writes a request: the `params` of JSON-RPC or the body of HTTP+JSON.
+    /// Writes a request: the `params` of JSON-RPC, the body of HTTP+JSON, the message of gRPC.
     ///
     /// # Errors
     /// [`ErrorKind::UnsupportedOperation`](chancery_core::ErrorKind::UnsupportedOperation) when the
@@ -239,11 +264,11 @@ impl Dialect {
     ///
     /// # Errors
     /// When the answer is not of the shape that the version prescribes.
-    pub fn decode_reply(self, operation: Operation, json: &[u8]) -> Result<Reply> {
-        self.codec().decode_reply(operation, json)
+    pub fn decode_reply(self, operation: Operation, body: &[u8]) -> Result<Reply> {
+        self.codec().decode_reply(operation, body)
     }
 
-    /// Writes an answer: the `result` of JSON-RPC or the body of HTTP+JSON.
+    /// Writes an answer: the `result` of JSON-RPC, the body of HTTP+JSON, the message of gRPC.
     ///
     /// # Errors
     /// [`ErrorKind::UnsupportedOperation`](chancery_core::ErrorKind::UnsupportedOperation) when the
@@ -261,23 +286,34 @@ impl Dialect {
         self.codec().write_reply(reply, out)
     }
 
-    /// Reads one stream element: the `result` of JSON-RPC or the data of HTTP+JSON.
+    /// Writes an answer behind what is in a buffer already, to a request that came in this way: a direct answer has its
+    /// inline bytes in the form that the request had.
+    ///
+    /// # Errors
+    /// As [`encode_reply`](Self::encode_reply).
+    pub fn write_reply_to(self, origin: Origin, reply: &Reply, out: &mut Vec<u8>) -> Result<()> {
+        self.codec().write_reply_for(origin.file_bytes, reply, out)
+    }
+
+    /// Reads one stream element: the `result` of JSON-RPC, the data of HTTP+JSON, the message of gRPC.
     ///
     /// # Errors
     /// When the element is not of the shape that the version prescribes.
-    pub fn decode_event(self, json: &[u8], memory: &mut StreamMemory) -> Result<Vec<Event>> {
-        self.codec().decode_event(json, memory)
+    pub fn decode_event(self, body: &[u8], memory: &mut StreamMemory) -> Result<Vec<Event>> {
+        self.codec().decode_event(body, memory)
     }
 
-    /// Writes one event; a version may need several elements for it. Each is one line, whatever
-    /// its reader takes for a line break.
+    /// Writes one event; a version may need several elements for it. Each element of JSON is
+    /// one line, whatever its reader takes for a line break.
     ///
     /// # Errors
     /// Does not happen for events that the protocol allows.
     pub fn encode_event(self, event: &Event, memory: &mut StreamMemory) -> Result<Vec<Vec<u8>>> {
         let mut out = Vec::with_capacity(1);
         self.codec().encode_event(event, memory, &mut out)?;
-        out.iter_mut().for_each(json::one_line);
+        if self.is_json() {
+            out.iter_mut().for_each(json::one_line);
+        }
         Ok(out)
     }
 
@@ -286,9 +322,14 @@ impl Dialect {
     ///
     /// # Errors
     /// Does not happen for events that the protocol allows.
-    pub fn show_event(self, event: &SharedEvent, memory: &mut StreamMemory, mut show: impl FnMut(&[u8])) -> Result<()> {
-        let Some(form) = self.form(memory.origin.file_bytes) else {
-            self.encode_event(event, memory)?.iter().for_each(|element| show(element));
+    pub fn show_event(self, event: &SharedEvent, memory: &mut StreamMemory, mut show: impl FnMut(&Bytes)) -> Result<()> {
+        if let (Self::V0_3Grpc, Event::Task(task)) = (self, &**event) {
+            // Inline bytes of a task are as the client writes them that made it, whoever watches.
+            memory.origin.file_bytes = task.record.origin.file_bytes;
+        }
+        let numbered = memory.seq.is_some() && !self.is_json();
+        let Some(form) = self.form(memory.origin.file_bytes).filter(|_| !numbered) else {
+            self.encode_event(event, memory)?.into_iter().for_each(|element| show(&element.into()));
             return Ok(());
         };
         let bytes = event.encoded(form, |event| {
@@ -314,6 +355,9 @@ impl Dialect {
             Self::V0_3RestKind => 4,
             Self::V0_2 => 5,
             Self::Compact => 6,
+            Self::V1_0Grpc => 7,
+            Self::V0_3Grpc if double => 8,
+            Self::V0_3Grpc => 9,
             // Artifacts are numbered in the order in which the stream shows them.
             Self::V0_1 => return None,
         })

@@ -92,15 +92,21 @@ pub const GRPC_V1_0: &str = "lf.a2a.v1.A2AService";
 /// The gRPC service of v0.3, which v0.2.5 and later speak too.
 pub const GRPC_V0_3: &str = "a2a.v1.A2AService";
 
+/// The gRPC service of a version; `None` when it has none of its own.
+#[must_use]
+pub const fn grpc_service(version: Version) -> Option<&'static str> {
+    match version {
+        Version::V1_0 => Some(GRPC_V1_0),
+        Version::V0_3 => Some(GRPC_V0_3),
+        _ => None,
+    }
+}
+
 /// What a gRPC path such as `/lf.a2a.v1.A2AService/GetTask` means.
 #[must_use]
 pub fn grpc_method(path: &str) -> Option<(Version, Operation)> {
     let (service, call) = path.strip_prefix('/')?.split_once('/')?;
-    let version = match service {
-        GRPC_V1_0 => Version::V1_0,
-        GRPC_V0_3 => Version::V0_3,
-        _ => return None,
-    };
+    let version = [Version::V1_0, Version::V0_3].into_iter().find(|version| grpc_service(*version) == Some(service))?;
     Operation::ALL.into_iter().find(|operation| grpc_name(version, *operation) == Some(call)).map(|operation| (version, operation))
 }
 

@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn frames_carry_the_place_in_the_log_except_for_v0_1() {
         let frame = |dialect: Dialect| String::from_utf8(dialect.sse_frame(Some(Seq::new(7)), b"{}")).unwrap();
-        for dialect in Dialect::ALL {
+        for dialect in Dialect::JSON {
             let expected = if dialect == Dialect::V0_1 { "data: {}\n\n" } else { "id: 7\ndata: {}\n\n" };
             assert_eq!(frame(dialect), expected, "{dialect:?}");
         }

@@ -2,12 +2,10 @@
 
 use chancery_core::{Error, Limits, Operation};
 use chancery_wire::{
-    Dialect, StreamMemory, card, decode_push, grpc,
+    Dialect, StreamMemory, card, decode_push,
     jsonrpc::{Call, Response},
-    proto::{a2a_v1, google_rpc, lf_a2a_v1},
     rest,
 };
-use prost::Message;
 
 /// Reads a body as what its first byte says.
 #[allow(dead_code, reason = "the fuzz targets' way in")]
@@ -60,53 +58,25 @@ pub fn feed(dialect: Dialect, selector: u64, body: &[u8]) {
     }
 }
 
-/// A version of gRPC.
-#[derive(Debug, Clone, Copy)]
-#[allow(dead_code, reason = "each fuzz target uses one")]
-pub enum Grpc {
-    V1_0,
-    V0_3,
-}
-
 /// Reads protobuf as what its first byte says.
 #[allow(dead_code, reason = "the fuzz targets' way in")]
-pub fn grpc_bytes(version: Grpc, data: &[u8]) {
+pub fn grpc_bytes(dialect: Dialect, data: &[u8]) {
     if let Some((selector, body)) = data.split_first() {
-        feed_grpc(version, u64::from(*selector), body);
+        feed_grpc(dialect, u64::from(*selector), body);
     }
 }
 
 /// Reads protobuf as what `selector` says: it decodes to a value or to a typed error.
 #[allow(dead_code, reason = "not every fuzz target uses it")]
-pub fn feed_grpc(version: Grpc, selector: u64, body: &[u8]) {
-    macro_rules! read {
-        ($message:ty, $convert:path) => {
-            if let Ok(message) = <$message>::decode(body) {
-                typed($convert(message).map(drop));
-            }
-        };
-    }
-    match (version, selector % 8) {
-        (Grpc::V1_0, 0) => read!(lf_a2a_v1::SendMessageRequest, grpc::v1_0::send_message_from_proto),
-        (Grpc::V1_0, 1) => read!(lf_a2a_v1::StreamResponse, grpc::v1_0::event_from_proto),
-        (Grpc::V1_0, 2) => read!(lf_a2a_v1::SendMessageResponse, grpc::v1_0::send_reply_from_proto),
-        (Grpc::V1_0, 3) => read!(lf_a2a_v1::ListTasksRequest, grpc::v1_0::list_tasks_from_proto),
-        (Grpc::V1_0, 4) => read!(lf_a2a_v1::TaskPushNotificationConfig, grpc::v1_0::push_config_from_proto),
-        (Grpc::V1_0, 5) => read!(lf_a2a_v1::AgentCard, grpc::v1_0::card_from_proto),
-        (Grpc::V1_0, 6) => read!(lf_a2a_v1::ListTasksResponse, grpc::v1_0::task_page_from_proto),
-        (Grpc::V0_3, 0) => read!(a2a_v1::SendMessageRequest, grpc::v0_3::send_message_from_proto),
-        (Grpc::V0_3, 1) => read!(a2a_v1::StreamResponse, grpc::v0_3::event_from_proto),
-        (Grpc::V0_3, 2) => read!(a2a_v1::SendMessageResponse, grpc::v0_3::send_reply_from_proto),
-        (Grpc::V0_3, 3) => read!(a2a_v1::GetTaskRequest, grpc::v0_3::get_task_from_proto),
-        (Grpc::V0_3, 4) => read!(a2a_v1::CreateTaskPushNotificationConfigRequest, grpc::v0_3::create_push_config_from_proto),
-        (Grpc::V0_3, 5) => read!(a2a_v1::AgentCard, grpc::v0_3::card_from_proto),
-        (Grpc::V0_3, 6) => read!(a2a_v1::TaskPushNotificationConfig, grpc::v0_3::push_config_from_proto),
-        (version, _) => {
-            if let Ok(status) = google_rpc::Status::decode(body) {
-                drop(match version {
-                    Grpc::V1_0 => grpc::v1_0::error_from_status(&status),
-                    Grpc::V0_3 => grpc::v0_3::error_from_status(&status),
-                });
+pub fn feed_grpc(dialect: Dialect, selector: u64, body: &[u8]) {
+    let operation = Operation::ALL[usize::try_from(selector / 4 % 11).unwrap_or(0)];
+    match selector % 4 {
+        0 => typed(dialect.decode_reply(operation, body).map(drop)),
+        1 => typed(dialect.decode_event(body, &mut StreamMemory::default()).map(drop)),
+        2 => drop(dialect.decode_grpc_error(i32::try_from(selector % 20).unwrap_or(2), "words", body)),
+        _ => {
+            if let Ok(request) = dialect.request(operation, body, &Limits::default()) {
+                typed(dialect.encode_request(&request).map(drop));
             }
         }
     }

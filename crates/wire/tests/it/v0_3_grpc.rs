@@ -21,74 +21,49 @@ use crate::{
 
 /// What a call carries one way, by the name of its message.
 pub fn write_request(request: &Request) -> (&'static str, Vec<u8>) {
-    match request {
-        Request::SendMessage(send) | Request::StreamMessage(send) => {
-            ("SendMessageRequest", v0_3::send_message_to_proto(send).encode_to_vec())
-        }
-        Request::GetTask(get) => ("GetTaskRequest", v0_3::get_task_to_proto(get).encode_to_vec()),
-        Request::ListTasks(list) => ("ListTasksRequest", v0_3::list_tasks_to_proto(list).encode_to_vec()),
-        Request::CancelTask(cancel) => ("CancelTaskRequest", v0_3::cancel_task_to_proto(cancel).encode_to_vec()),
-        Request::Subscribe(subscribe) => ("TaskSubscriptionRequest", v0_3::subscribe_to_proto(subscribe).encode_to_vec()),
-        Request::CreatePushConfig(config) => {
-            ("CreateTaskPushNotificationConfigRequest", v0_3::create_push_config_to_proto(config).encode_to_vec())
-        }
-        Request::GetPushConfig(get) => ("GetTaskPushNotificationConfigRequest", v0_3::get_push_config_to_proto(get).encode_to_vec()),
-        Request::ListPushConfigs(list) => ("ListTaskPushNotificationConfigRequest", v0_3::list_push_configs_to_proto(list).encode_to_vec()),
-        Request::DeletePushConfig(delete) => {
-            ("DeleteTaskPushNotificationConfigRequest", v0_3::delete_push_config_to_proto(delete).encode_to_vec())
-        }
-        Request::GetExtendedCard(get) => ("GetAgentCardRequest", v0_3::get_extended_card_to_proto(get).encode_to_vec()),
-    }
+    let message = match request {
+        Request::SendMessage(_) | Request::StreamMessage(_) => "SendMessageRequest",
+        Request::GetTask(_) => "GetTaskRequest",
+        Request::ListTasks(_) => "ListTasksRequest",
+        Request::CancelTask(_) => "CancelTaskRequest",
+        Request::Subscribe(_) => "TaskSubscriptionRequest",
+        Request::CreatePushConfig(_) => "CreateTaskPushNotificationConfigRequest",
+        Request::GetPushConfig(_) => "GetTaskPushNotificationConfigRequest",
+        Request::ListPushConfigs(_) => "ListTaskPushNotificationConfigRequest",
+        Request::DeletePushConfig(_) => "DeleteTaskPushNotificationConfigRequest",
+        Request::GetExtendedCard(_) => "GetAgentCardRequest",
+    };
+    (message, Dialect::V0_3Grpc.encode_request(request).unwrap())
 }
 
 pub fn read_request(operation: Operation, bytes: &[u8]) -> Result<Request> {
-    Ok(match operation {
-        Operation::SendMessage => Request::SendMessage(Box::new(v0_3::send_message_from_proto(decode(bytes))?)),
-        Operation::StreamMessage => Request::StreamMessage(Box::new(v0_3::send_message_from_proto(decode(bytes))?)),
-        Operation::GetTask => Request::GetTask(v0_3::get_task_from_proto(decode(bytes))?),
-        Operation::ListTasks => Request::ListTasks(v0_3::list_tasks_from_proto(decode(bytes))?),
-        Operation::CancelTask => Request::CancelTask(v0_3::cancel_task_from_proto(decode(bytes))?),
-        Operation::Subscribe => Request::Subscribe(v0_3::subscribe_from_proto(decode(bytes))?),
-        Operation::CreatePushConfig => Request::CreatePushConfig(Box::new(v0_3::create_push_config_from_proto(decode(bytes))?)),
-        Operation::GetPushConfig => Request::GetPushConfig(v0_3::get_push_config_from_proto(decode(bytes))?),
-        Operation::ListPushConfigs => Request::ListPushConfigs(v0_3::list_push_configs_from_proto(decode(bytes))?),
-        Operation::DeletePushConfig => Request::DeletePushConfig(v0_3::delete_push_config_from_proto(decode(bytes))?),
-        Operation::GetExtendedCard => Request::GetExtendedCard(v0_3::get_extended_card_from_proto(decode(bytes))?),
-    })
+    Dialect::V0_3Grpc.decode_request(operation, bytes)
 }
 
 /// What a call carries back, by the name of its message.
 pub fn write_reply(reply: &Reply) -> (&'static str, Vec<u8>) {
-    match reply {
-        Reply::Sent(reply) => ("SendMessageResponse", v0_3::send_reply_to_proto(reply, FileBytes::Double).encode_to_vec()),
-        Reply::Task(task) => ("Task", v0_3::task_to_proto(task, FileBytes::Double).encode_to_vec()),
-        Reply::Tasks(page) => ("ListTasksResponse", v0_3::task_page_to_proto(page).encode_to_vec()),
-        Reply::PushConfig(config) => ("TaskPushNotificationConfig", v0_3::push_config_to_proto(config).encode_to_vec()),
-        Reply::PushConfigs(page) => ("ListTaskPushNotificationConfigResponse", v0_3::push_config_page_to_proto(page).encode_to_vec()),
-        Reply::Deleted => ("Empty", Vec::new()),
-        Reply::Card(card) => ("AgentCard", v0_3::card_to_proto(card).encode_to_vec()),
-    }
+    let message = match reply {
+        Reply::Sent(_) => "SendMessageResponse",
+        Reply::Task(_) => "Task",
+        Reply::Tasks(_) => "ListTasksResponse",
+        Reply::PushConfig(_) => "TaskPushNotificationConfig",
+        Reply::PushConfigs(_) => "ListTaskPushNotificationConfigResponse",
+        Reply::Deleted => "Empty",
+        Reply::Card(_) => "AgentCard",
+    };
+    (message, Dialect::V0_3Grpc.encode_reply(reply).unwrap())
 }
 
 pub fn read_reply(operation: Operation, bytes: &[u8]) -> Result<Reply> {
-    Ok(match operation {
-        Operation::SendMessage => Reply::Sent(v0_3::send_reply_from_proto(decode(bytes))?),
-        Operation::GetTask | Operation::CancelTask => Reply::Task(Box::new(v0_3::task_from_proto(decode(bytes))?)),
-        Operation::ListTasks => Reply::Tasks(v0_3::task_page_from_proto(decode(bytes))?),
-        Operation::CreatePushConfig | Operation::GetPushConfig => Reply::PushConfig(Box::new(v0_3::push_config_from_proto(decode(bytes))?)),
-        Operation::ListPushConfigs => Reply::PushConfigs(v0_3::push_config_page_from_proto(decode(bytes))?),
-        Operation::DeletePushConfig => Reply::Deleted,
-        Operation::GetExtendedCard => Reply::Card(Box::new(v0_3::card_from_proto(decode(bytes))?)),
-        Operation::StreamMessage | Operation::Subscribe => panic!("{operation} answers with a stream"),
-    })
+    Dialect::V0_3Grpc.decode_reply(operation, bytes)
 }
 
 pub fn write_event(event: &Event) -> Vec<u8> {
-    v0_3::event_to_proto(event, FileBytes::Double).encode_to_vec()
+    Dialect::V0_3Grpc.encode_event(event, &mut StreamMemory::default()).unwrap().remove(0)
 }
 
 pub fn read_event(bytes: &[u8]) -> Result<Event> {
-    v0_3::event_from_proto(decode(bytes))
+    Dialect::V0_3Grpc.decode_event(bytes, &mut StreamMemory::default()).map(|mut events| events.remove(0))
 }
 
 fn decode<M: prost::Message + Default>(bytes: &[u8]) -> M {
@@ -122,7 +97,7 @@ fn every_golden_message_is_read_and_written_and_is_the_json_of_the_other_binding
         let (message, again, json) = match vector.text("/direction") {
             "request" => {
                 let request = read_request(operation, &bytes).unwrap();
-                Dialect::V0_3Rest.check(&request, &Limits::default()).unwrap();
+                Dialect::V0_3Grpc.check(&request, &Limits::default()).unwrap();
                 let (message, again) = write_request(&request);
                 (message, again, Dialect::V0_3Rest.encode_request(&request).unwrap())
             }

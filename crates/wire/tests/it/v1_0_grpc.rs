@@ -2,9 +2,12 @@
 
 use std::fmt::Debug;
 
-use chancery_core::{Error, ErrorKind, Event, Limits, Operation, Reply, Request, Result, SendMessage};
+use chancery_core::{
+    Binding, Error, ErrorKind, Event, FileBytes, Limits, Operation, Origin, Reply, Request, Result, SendMessage, Seq, SharedEvent,
+    StatusUpdate, Task, TaskState,
+};
 use chancery_wire::{
-    Dialect,
+    Dialect, StreamMemory,
     grpc::v1_0 as grpc,
     methods,
     proto::{google_rpc, lf_a2a_v1 as pb},
@@ -95,30 +98,19 @@ fn status_both_ways(vector: &Vector) {
 }
 
 /// Sends what JSON says through protobuf and back.
-fn through_proto(request: Request) -> Result<Request> {
-    Ok(match request {
-        Request::SendMessage(send) => Request::SendMessage(Box::new(grpc::send_message_from_proto(grpc::send_message_to_proto(&send))?)),
-        Request::StreamMessage(send) => {
-            Request::StreamMessage(Box::new(grpc::send_message_from_proto(grpc::send_message_to_proto(&send))?))
-        }
-        Request::GetTask(get) => Request::GetTask(grpc::get_task_from_proto(grpc::get_task_to_proto(&get))?),
-        Request::ListTasks(list) => Request::ListTasks(grpc::list_tasks_from_proto(grpc::list_tasks_to_proto(&list))?),
-        Request::CancelTask(cancel) => Request::CancelTask(grpc::cancel_task_from_proto(grpc::cancel_task_to_proto(&cancel))?),
-        Request::Subscribe(subscribe) => Request::Subscribe(grpc::subscribe_from_proto(grpc::subscribe_to_proto(&subscribe))?),
-        Request::CreatePushConfig(config) => {
-            Request::CreatePushConfig(Box::new(grpc::push_config_from_proto(grpc::push_config_to_proto(&config))?))
-        }
-        Request::GetPushConfig(get) => Request::GetPushConfig(grpc::get_push_config_from_proto(grpc::get_push_config_to_proto(&get))?),
-        Request::ListPushConfigs(list) => {
-            Request::ListPushConfigs(grpc::list_push_configs_from_proto(grpc::list_push_configs_to_proto(&list))?)
-        }
-        Request::DeletePushConfig(delete) => {
-            Request::DeletePushConfig(grpc::delete_push_config_from_proto(grpc::delete_push_config_to_proto(&delete))?)
-        }
-        Request::GetExtendedCard(get) => {
-            Request::GetExtendedCard(grpc::get_extended_card_from_proto(grpc::get_extended_card_to_proto(&get))?)
-        }
-    })
+fn through_proto(request: &Request) -> Result<Request> {
+    let message = Dialect::V1_0Grpc.encode_request(request)?;
+    let mut read = Dialect::V1_0Grpc.decode_request(request.operation(), &message)?;
+    if let Some(origin) = request.origin() {
+        assert_eq!(read.origin().unwrap().binding, Binding::Grpc);
+        read.set_origin(origin);
+    }
+    Ok(read)
+}
+
+fn event_through_proto(event: &Event) -> Result<Event> {
+    let mut messages = Dialect::V1_0Grpc.encode_event(event, &mut StreamMemory::default())?;
+    Dialect::V1_0Grpc.decode_event(&messages.remove(0), &mut StreamMemory::default()).map(|mut events| events.remove(0))
 }
 
 /// V10-DM-001: every message of the JSON vectors says the same after a way through protobuf.
@@ -133,7 +125,7 @@ fn what_json_says_survives_protobuf() {
         };
         let (_, operation, mut request) = read_request(vector);
         request.set_origin(chancery_core::Origin::default());
-        assert_eq!(through_proto(request.clone()).unwrap(), request, "{}", vector.name);
+        assert_eq!(through_proto(&request).unwrap(), request, "{}", vector.name);
         operations.insert(operation);
         for element in vector.at("/response/events").and_then(Value::as_array).into_iter().flatten() {
             if element.get("error").is_some() {
@@ -141,13 +133,13 @@ fn what_json_says_survives_protobuf() {
             }
             let element = if rpc { &element["result"] } else { element };
             let event: Event = serde_json::from_value(element.clone()).unwrap();
-            assert_eq!(grpc::event_from_proto(grpc::event_to_proto(&event)).unwrap(), event, "{}", vector.name);
+            assert_eq!(event_through_proto(&event).unwrap(), event, "{}", vector.name);
             events += 1;
         }
         if let Some(body) =
             vector.at(if rpc { "/response/body/result" } else { "/response/body" }).filter(|body| body.get("error").is_none())
         {
-            reply_survives(&vector.name, Dialect::V1_0.decode_reply(operation, &bytes(body)).unwrap());
+            reply_survives(&vector.name, operation, &Dialect::V1_0.decode_reply(operation, &bytes(body)).unwrap());
             replies += 1;
         }
     }
@@ -155,20 +147,9 @@ fn what_json_says_survives_protobuf() {
 }
 
 #[track_caller]
-fn reply_survives(name: &str, reply: Reply) {
-    match reply {
-        Reply::Sent(reply) => assert_eq!(grpc::send_reply_from_proto(grpc::send_reply_to_proto(&reply)).unwrap(), reply, "{name}"),
-        Reply::Task(task) => assert_eq!(grpc::task_from_proto(grpc::task_to_proto(&task)).unwrap(), *task, "{name}"),
-        Reply::Tasks(page) => assert_eq!(grpc::task_page_from_proto(grpc::task_page_to_proto(&page)).unwrap(), page, "{name}"),
-        Reply::PushConfig(config) => {
-            assert_eq!(grpc::push_config_from_proto(grpc::push_config_to_proto(&config)).unwrap(), *config, "{name}");
-        }
-        Reply::PushConfigs(page) => {
-            assert_eq!(grpc::push_config_page_from_proto(grpc::push_config_page_to_proto(&page)).unwrap(), page, "{name}");
-        }
-        Reply::Card(card) => assert_eq!(grpc::card_from_proto(grpc::card_to_proto(&card)).unwrap(), *card, "{name}"),
-        Reply::Deleted => {}
-    }
+fn reply_survives(name: &str, operation: Operation, reply: &Reply) {
+    let message = Dialect::V1_0Grpc.encode_reply(reply).unwrap();
+    assert_eq!(&Dialect::V1_0Grpc.decode_reply(operation, &message).unwrap(), reply, "{name}");
 }
 
 /// V10-DM-001, V10-GRPC-008: the same for whatever a generator makes, and for errors.
@@ -178,13 +159,13 @@ fn everything_survives_protobuf() {
         let mut make = Generator::new(case);
         for operation in Operation::ALL {
             let request = make.request(operation);
-            assert_eq!(through_proto(request.clone()).unwrap(), request, "case {case}");
+            assert_eq!(through_proto(&request).unwrap(), request, "case {case}");
             if !operation.is_streaming() {
-                reply_survives(&format!("case {case}"), make.reply(operation));
+                reply_survives(&format!("case {case}"), operation, &make.reply(operation));
             }
         }
         for event in make.stream() {
-            assert_eq!(grpc::event_from_proto(grpc::event_to_proto(&event)).unwrap(), event, "case {case}");
+            assert_eq!(event_through_proto(&event).unwrap(), event, "case {case}");
         }
         let error = make.error();
         let again = grpc::error_from_status(&grpc::status_from_error(&error));
@@ -357,4 +338,37 @@ fn times_keep_their_nanoseconds() {
     let task = grpc::task_from_proto(pb::Task { id: "t".to_owned(), status: Some(status), ..pb::Task::default() }).unwrap();
     assert_eq!(serde_json::to_value(&task).unwrap()["status"]["timestamp"], "2026-04-08T07:30:12.640Z");
     assert_eq!(grpc::task_to_proto(&task).status.unwrap().timestamp, Some(at));
+}
+
+/// What watchers of a stream get is made once for all of them, unless it tells its place in the log.
+#[test]
+fn an_event_is_encoded_once_for_all_streams_of_a_form() {
+    let event = SharedEvent::from(StatusUpdate::new("t-1", "c-1", TaskState::Canceled));
+    let shown = |dialect: Dialect, form, seq| {
+        let mut memory = StreamMemory::new(Origin::new(dialect.version(), Binding::Grpc).file_bytes(form));
+        memory.seq = seq;
+        let mut shown = Vec::new();
+        dialect.show_event(&event, &mut memory, |bytes| shown.push(bytes.clone())).unwrap();
+        shown.remove(0)
+    };
+    let forms = [(Dialect::V1_0Grpc, FileBytes::Double), (Dialect::V0_3Grpc, FileBytes::Double), (Dialect::V0_3Grpc, FileBytes::Single)];
+    for (dialect, form) in forms {
+        assert_eq!(shown(dialect, form, None).as_ptr(), shown(dialect, form, None).as_ptr(), "{dialect:?} {form:?}");
+        let mut memory = StreamMemory::default();
+        let read = dialect.decode_event(&shown(dialect, form, Some(Seq::new(7))), &mut memory).unwrap();
+        assert_eq!((memory.seq, &read[0]), (Some(Seq::new(7)), &*event), "a numbered event differs by its number only");
+        dialect.decode_event(&shown(dialect, form, None), &mut memory).unwrap();
+        assert_eq!(memory.seq, None);
+    }
+    assert_ne!(shown(Dialect::V1_0Grpc, FileBytes::Double, None), shown(Dialect::V0_3Grpc, FileBytes::Double, None));
+}
+
+/// Webhooks get JSON, whatever their config was registered through.
+#[test]
+fn a_webhook_gets_json() {
+    let task = Task::new("t-1", "c-1", TaskState::Completed);
+    let event = Event::from(StatusUpdate::new("t-1", "c-1", TaskState::Completed));
+    for (grpc, json) in [(Dialect::V1_0Grpc, Dialect::V1_0), (Dialect::V0_3Grpc, Dialect::V0_3)] {
+        assert_eq!(grpc.encode_push(&event, &task).unwrap(), json.encode_push(&event, &task).unwrap());
+    }
 }

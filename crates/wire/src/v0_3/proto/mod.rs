@@ -22,6 +22,7 @@
 //! metadata of a cancel request, the page size of a list of tasks.
 
 mod card;
+mod codec;
 mod decode;
 mod encode;
 pub(in crate::v0_3) mod file_bytes;
@@ -29,6 +30,8 @@ pub(in crate::v0_3) mod name;
 mod status;
 
 pub(in crate::v0_3) use decode::is_nothing;
+
+pub(crate) use codec::Grpc;
 
 pub use card::{card_from_proto, card_to_proto};
 pub use decode::{

@@ -15,10 +15,13 @@
 //! ```
 
 mod card;
+mod codec;
 mod decode;
 mod encode;
 pub(crate) mod path;
 pub(crate) mod status;
+
+pub(crate) use codec::Grpc;
 
 pub use card::{card_from_proto, card_to_proto};
 pub use decode::{
