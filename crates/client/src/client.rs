@@ -7,7 +7,7 @@ use chancery_core::{
     sync::Mutex,
 };
 use chancery_signing::Report;
-use chancery_wire::{StreamMemory, headers, pick::Choice};
+use chancery_wire::{StreamMemory, facts, headers, pick::Choice};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tokio::time::Instant;
 use url::Url;
@@ -246,7 +246,7 @@ impl Client {
     /// have no form of it that anybody signs, so that nothing can be demanded of it there.
     pub(crate) async fn trusted(&self, card: Card) -> Result<Card> {
         let Inner { settings, home, .. } = &*self.0;
-        if self.version() != Version::V1_0 {
+        if !facts(self.version()).signs_extended_cards {
             return Ok(card);
         }
         let origin = home.as_ref().map(|home| crate::discover::parse(&home.url)).transpose()?;
@@ -442,8 +442,8 @@ impl Transport {
 impl Peer {
     fn new(http: &Http, settings: &Settings, route: Route, keyed: bool) -> Result<Self> {
         let transport = Transport::new(http, settings, &route)?;
-        // Messages of v0.1 have no ids, so that a repeated one does not look the same to whoever gives it one.
-        let keyed = settings.idempotent.unwrap_or(keyed) && route.version != Version::V0_1;
+        // A repeated message without an id does not look the same to whoever gives it one.
+        let keyed = settings.idempotent.unwrap_or(keyed) && facts(route.version).messages_have_ids;
         let origin = match &transport {
             Transport::Grpc(grpc) => grpc.origin(),
             _ => Url::parse(&route.url).map(|url| url.origin().ascii_serialization()).unwrap_or_default(),
@@ -551,7 +551,7 @@ impl Call {
         let known = if route.declared { &tenants[..1] } else { &tenants };
         let tenant = known.iter().find(|tenant| !tenant.is_empty()).copied().unwrap_or_default().to_owned();
         request.set_tenant(tenant);
-        if let (Version::V0_1, Request::SendMessage(send) | Request::StreamMessage(send)) = (route.version, &mut request) {
+        if let (true, Request::SendMessage(send) | Request::StreamMessage(send)) = (facts(route.version).callers_name_tasks, &mut request) {
             self.name_task(send);
         }
         request
@@ -584,7 +584,7 @@ impl Call {
         for (name, value) in headers::client_headers(route.version, &extensions) {
             add(name, &value)?;
             // Peers of that time may know either name.
-            if name == headers::OLD_EXTENSIONS && route.version == Version::V0_3 {
+            if name == headers::OLD_EXTENSIONS && facts(route.version).has_two_extension_headers {
                 add(headers::EXTENSIONS, &value)?;
             }
         }

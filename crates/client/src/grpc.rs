@@ -122,7 +122,7 @@ impl Grpc {
 
     fn show_reply(&self, reply: &Result<Reply, Failed>) {
         match reply {
-            Ok(reply) if self.eye.is_open() => self.show_response(200, &Dialect::V1_0.encode_reply(reply).unwrap_or_default()),
+            Ok(reply) if self.eye.is_open() => self.show_response(200, &grpc::reply_json(reply).unwrap_or_default()),
             Ok(_) => {}
             Err(failed) => self.show_failure(failed),
         }
@@ -131,7 +131,7 @@ impl Grpc {
     /// Shows what the agent refused with, if it was the agent.
     fn show_failure(&self, failed: &Failed) {
         if self.eye.is_open() && matches!(failed.reached, Reached::Answer | Reached::Busy) {
-            let status = errors::http_status(failed.error.kind(), Version::V1_0);
+            let status = errors::http_status(failed.error.kind(), Version::LATEST);
             self.show_response(status, failed.error.to_string().as_bytes());
         }
     }

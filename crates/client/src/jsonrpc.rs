@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use bytes::Bytes;
 use chancery_core::{Error, ErrorKind, Operation, Reply, Request, Version};
-use chancery_wire::{Dialect, StreamMemory, jsonrpc, jsonrpc::Id, methods};
+use chancery_wire::{Dialect, StreamMemory, facts, jsonrpc, jsonrpc::Id, methods};
 use http::{
     HeaderValue, Method,
     header::{ACCEPT, CONTENT_TYPE},
@@ -37,8 +37,7 @@ impl JsonRpc {
 
     pub(crate) async fn reply(&self, request: &Request, head: Head) -> Result<Reply, Failed> {
         let operation = request.operation();
-        if (self.dialect, operation) == (Dialect::V0_2, Operation::GetExtendedCard) {
-            // v0.2 reads it with a GET beside its JSON-RPC.
+        if operation == Operation::GetExtendedCard && facts(self.dialect.version()).gets_extended_card {
             return Rest::beside(self.http.clone(), &self.url, self.dialect).reply(request, head).await;
         }
         let exchange = self.exchange(request, head, JSON).await?;

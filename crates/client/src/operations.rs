@@ -5,6 +5,7 @@ use chancery_core::{
     Caller, CancelTask, Card, DeletePushConfig, Error, ErrorKind, EventStream, GetExtendedCard, GetPushConfig, GetTask, ListPushConfigs,
     ListTasks, Operations, PushConfig, PushConfigPage, Reply, Request, Result, SendMessage, SendReply, Subscribe, Task, TaskPage, Version,
 };
+use chancery_wire::facts;
 
 use crate::{
     client::{Answered, Client},
@@ -58,7 +59,7 @@ impl Operations for Client {
             Ok(other) => Err(unexpected(&other)),
             // v0.1 can only read the one config, and says in its own way that there is none. A task that
             // is not there has none either, but that is another answer.
-            Err(error) if self.version() == Version::V0_1 && says_none(&error) => {
+            Err(error) if !facts(self.version()).lists_push_configs && says_none(&error) => {
                 self.get_task(caller, task).await.map(|_| PushConfigPage::default())
             }
             Err(error) => Err(error),
@@ -140,7 +141,7 @@ pub(crate) fn trim(task: &mut Task, request: &Request, version: Version) {
         Request::ListTasks(list) => list.history_length,
         _ => None,
     };
-    if wanted == Some(0) && version != Version::V1_0 {
+    if wanted == Some(0) && !facts(version).has_empty_history {
         task.trim_history(0);
     }
 }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use chancery_core::{Error, ErrorKind, Reply, Request, Version};
-use chancery_wire::{Dialect, StreamMemory, rest::Call};
+use chancery_wire::{Dialect, StreamMemory, facts, rest::Call};
 use http::{
     HeaderValue, Method,
     header::{ACCEPT, CONTENT_TYPE},
@@ -35,8 +35,8 @@ impl Rest {
     /// The paths of a version that has a few of them beside its JSON-RPC.
     pub(crate) fn beside(http: Http, url: &str, dialect: Dialect) -> Self {
         let base = url.trim_end_matches('/');
-        // Paths of v0.3 begin with `/v1`; some cards have it in the URL already.
-        let base = if dialect.version() == Version::V0_3 { base.strip_suffix("/v1").unwrap_or(base) } else { base };
+        // Some cards have what all paths begin with in the URL already.
+        let base = base.strip_suffix(facts(dialect.version()).path_prefix).unwrap_or(base);
         Self { http, base: base.to_owned(), dialect }
     }
 
@@ -67,8 +67,7 @@ impl Rest {
         let method = Method::from_bytes(call.method.as_bytes()).map_err(Error::internal)?;
         head.headers.insert(ACCEPT, HeaderValue::from_static(accept));
         if call.body.is_some() {
-            let media_type = if self.dialect.version() == Version::V1_0 { "application/a2a+json" } else { "application/json" };
-            head.headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+            head.headers.insert(CONTENT_TYPE, HeaderValue::from_static(facts(self.dialect.version()).media_type));
         }
         let url = format!("{}{}", self.base, call.target);
         self.http.exchange(method, &url, head, call.body.map(Bytes::from)).await

@@ -19,8 +19,8 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use chancery_core::{
     Caller, Error, ErrorKind, Event, EventStream, GetTask, Reply, Request, Result, Seq, SharedEvent, Subscribe, Task, TaskId, TaskState,
-    Version,
 };
+use chancery_wire::facts;
 use tokio::time::Instant;
 
 use crate::{
@@ -283,8 +283,8 @@ impl Watch {
 
     /// Ends the stream when nothing more can come, even if the agent leaves the connection open.
     fn end_if(&mut self, said_last: bool) {
-        // v0.1 shows a finished task in pieces, and says which is the last.
-        let in_pieces = self.peer.route.version == Version::V0_1;
+        // Where a finished task is shown in pieces, the agent says which is the last.
+        let in_pieces = facts(self.peer.route.version).streams_in_pieces;
         // A subscription goes on when the agent waits; whoever has sent a message wants to answer.
         let subscribed = matches!(self.call.request, Request::Subscribe(_));
         let over = self.end == End::Over || subscribed && self.has_heard_everything();
@@ -344,9 +344,9 @@ impl Watch {
         self.stage = Stage::Polling { hopeful };
     }
 
-    /// Peers of v0.1 show who subscribes again only what happens from then on.
+    /// Some versions show who subscribes again only what happens from then on.
     fn can_subscribe(&self) -> bool {
-        self.peer.route.version != Version::V0_1
+        facts(self.peer.route.version).resumes_streams
     }
 
     /// The call that goes on with the stream; `None` when there is none.

@@ -82,6 +82,15 @@ impl Origin {
 }
 
 impl Version {
+    /// The current version.
+    pub const LATEST: Self = Self::V1_0;
+
+    /// The released versions, newest first.
+    pub const RELEASED: [Self; 4] = [Self::V1_0, Self::V0_3, Self::V0_2, Self::V0_1];
+
+    /// Everything that is spoken: the released versions, newest first, and the compact dialect.
+    pub const ALL: [Self; 5] = [Self::V1_0, Self::V0_3, Self::V0_2, Self::V0_1, Self::Compact];
+
     /// `1.0`, `0.3`, … as in `A2A-Version`; `compact` for the compact dialect.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

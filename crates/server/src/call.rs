@@ -6,6 +6,7 @@ use chancery_core::{
     Subscribe, TraceContext, Version, extension,
 };
 use chancery_engine::clock::{Clock as _, SystemClock};
+use chancery_wire::facts;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::auth::Denial;
@@ -27,7 +28,7 @@ const KEY_BYTES: usize = 256;
 /// for, those are active that the agent knows.
 pub(crate) fn caller(who: &Caller, headers: &HeaderMap, version: Version, known: &[String]) -> Result<Caller> {
     let mut caller = who.clone();
-    if version == Version::V0_1 {
+    if facts(version).callers_name_tasks {
         caller.call_mut().names_tasks = true;
     }
     if !known.is_empty() {
@@ -48,7 +49,7 @@ fn activate(caller: &mut Caller, headers: &HeaderMap, version: Version, known: &
     if !asked.is_empty() {
         caller.call_mut().extensions = asked;
     }
-    if version == Version::Compact && known.iter().any(|uri| uri == extension::HANDOFF) {
+    if facts(version).has_handoffs && known.iter().any(|uri| uri == extension::HANDOFF) {
         // The dialect has members of its own for handoffs.
         caller.call_mut().extensions.insert(extension::HANDOFF.to_owned());
     }

@@ -1,7 +1,10 @@
 //! The agent's card at its well-known paths, in the forms that readers of each version want.
 
 use chancery_core::{Bytes, Card, Error, Result, Version};
-use chancery_wire::version::{Asked, CardForm};
+use chancery_wire::{
+    facts,
+    version::{Asked, CardForm},
+};
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, VARY},
@@ -41,7 +44,7 @@ impl CardFiles {
         let snake = match seal {
             Some(seal) => {
                 // CONV-CARD-002: once it is signed, it is too late to sort them.
-                card.supported_interfaces.sort_by_key(|interface| interface.protocol_version != Version::V1_0.as_str());
+                card.supported_interfaces.sort_by_key(|interface| interface.protocol_version != Version::LATEST.as_str());
                 seal.sign(&mut card)?;
                 File::new(&seal.snake(&card)?)?
             }
@@ -64,7 +67,7 @@ impl CardFiles {
             CardForm::AgentJson => &self.agent_json,
             CardForm::Compact => &self.compact,
             _ if asks_for_snake(query) => &self.snake,
-            _ if Asked::parse(version) == Asked::For(Version::V1_0) => &self.v1_0,
+            _ if matches!(Asked::parse(version), Asked::For(version) if facts(version).is_canonical) => &self.v1_0,
             _ => &self.merged,
         };
         let unchanged = match headers.get(IF_NONE_MATCH) {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use chancery_core::{Answer, Binding, BoxError, Bytes, Caller, Error, ErrorKind, EventStream, Operation, Reply, Request, Result, Version};
-use chancery_wire::headers;
+use chancery_wire::{facts, headers};
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{CONTENT_TYPE, EXPECT, RETRY_AFTER},
@@ -151,7 +151,7 @@ impl<'a> Exchange<'a> {
     /// Whether this agent is served in a version, over a binding.
     pub(crate) fn demand_served(&self, version: Version, binding: Binding) -> Result<()> {
         let agent = self.agent;
-        let known = version == Version::Compact && agent.versions.contains(&Version::V1_0) || agent.versions.contains(&version);
+        let known = agent.versions.contains(&version) || agent.versions.contains(&facts(version).served_with);
         if !known {
             let supported: Vec<_> = agent.versions.iter().map(|version| version.as_str()).collect();
             let supported = supported.join(", ");
@@ -217,7 +217,7 @@ impl<'a> Exchange<'a> {
                 let (operations, caller) = (&*self.agent.operations, &mut caller);
                 let guarded = self.agent.auth.is_some();
                 // Other versions write a card in a form that nobody has signed.
-                let seal = self.agent.seal.as_ref().filter(|_| version == Version::V1_0);
+                let seal = self.agent.seal.as_ref().filter(|_| facts(version).signs_extended_cards);
                 let answer = std::pin::pin!(async move {
                     if let Some(front) = front
                         && let Some(text) = call::at_hand(operations, caller, &request, front).await?

@@ -12,6 +12,7 @@ use chancery_engine::{
     push::Schedule,
     store::Store,
 };
+use chancery_wire::facts;
 use http::HeaderValue;
 
 use crate::{
@@ -149,20 +150,23 @@ fn describe(card: &mut Card, mount: &Where<'_>, versions: &[Version], bindings: 
     card.supported_interfaces.clear();
     for version in versions {
         for binding in bindings {
-            let url = match (version, binding) {
-                // The clients of both versions hand this to their gRPC library, which knows no `http://`.
-                (Version::V1_0, Binding::Grpc) => host.to_owned(),
-                (Version::V0_3, Binding::Grpc) if !mount.several => host.to_owned(),
-                (Version::V1_0 | Version::V0_3, Binding::JsonRpc | Binding::HttpJson) => format!("{base}{path}"),
-                (Version::V0_2 | Version::V0_1, Binding::JsonRpc) if !versions.contains(&Version::V0_3) => format!("{base}{path}"),
-                // Older readers find what they need beside the list; v0.3 over gRPC cannot name an agent.
-                _ => continue,
+            let facts = facts(*version);
+            let beside_the_list = facts.listed_unless.is_some_and(|newer| versions.contains(&newer));
+            // What cannot name an agent is of no use where several share a service.
+            let nameless = *binding == Binding::Grpc && mount.several && !facts.names_tenants;
+            if !facts.interfaces.contains(binding) || beside_the_list || nameless {
+                continue;
+            }
+            let url = match binding {
+                // Clients hand this to their gRPC library, which knows no `http://`.
+                Binding::Grpc => host.to_owned(),
+                _ => format!("{base}{path}"),
             };
             let mut interface = Interface::new(url, binding.as_str(), version.as_str());
             interface.tenant = match binding {
                 // A name is all by which gRPC can tell agents apart.
                 Binding::Grpc if mount.several => if path.is_empty() { "" } else { mount.key }.to_owned(),
-                _ if *version == Version::V1_0 => mount.tenant.to_owned(),
+                _ if facts.names_tenants => mount.tenant.to_owned(),
                 _ => String::new(),
             };
             card.supported_interfaces.push(interface);

@@ -2,7 +2,7 @@
 
 use chancery_core::{Binding, Error, ErrorKind, GetTask, Origin, Reply, Request, Result, Version};
 use chancery_wire::{
-    Dialect, StreamMemory, errors, jsonrpc,
+    Dialect, StreamMemory, errors, facts, jsonrpc,
     jsonrpc::{Call, Id, Refused},
     version::{self, Spoken},
 };
@@ -50,7 +50,7 @@ pub(crate) fn refused(exchange: &Exchange<'_>, refusal: &BodyError) -> Response<
 /// Answers a caller that is not let in. Nothing of the call is known yet but the version that its head names.
 pub(crate) fn denied(head: &Parts, denial: &Denial) -> Response<Body> {
     let said = version_of(head);
-    let mut response = failure(dialect(version::of_rpc_error(None, said.as_deref())), &Id::null(), &denial.error);
+    let mut response = failure(jsonrpc::dialect(version::of_rpc_error(None, said.as_deref())), &Id::null(), &denial.error);
     denial.headers(response.headers_mut());
     response
 }
@@ -111,7 +111,7 @@ struct Asked {
 async fn asked_for(exchange: &Exchange<'_>, id: Id, asked: Asked) -> Response<Body> {
     let Asked { version, spoken, request } = asked;
     // A task may be shown in the version it was made in, which only the task itself knows.
-    let json_will_do = version == Version::V1_0 && spoken != Spoken::OfTask;
+    let json_will_do = facts(version).is_canonical && spoken != Spoken::OfTask;
     let front = (json_will_do && call::may_be_at_hand(&request)).then(|| jsonrpc::result_front(&id));
     let naming = (spoken == Spoken::OfTask).then(|| Box::new(exchange.naming_tasks()));
     let done = naming.as_deref().unwrap_or(exchange).run(version, Binding::JsonRpc, request, front).await;
@@ -121,10 +121,20 @@ async fn asked_for(exchange: &Exchange<'_>, id: Id, asked: Asked) -> Response<Bo
         Ok(Reached::Stream(events)) => {
             let memory = StreamMemory::new(Origin::new(version, Binding::JsonRpc));
             let stream_end = exchange.stream_end();
-            let Some(permit) = done.permit else { return failure(dialect(version), &id, &Error::internal("a stream without a permit")) };
-            stream(EventBody::new(events, dialect(version), memory, Some(id), exchange.router.limits.keep_alive, stream_end, permit))
+            let Some(permit) = done.permit else {
+                return failure(jsonrpc::dialect(version), &id, &Error::internal("a stream without a permit"));
+            };
+            stream(EventBody::new(
+                events,
+                jsonrpc::dialect(version),
+                memory,
+                Some(id),
+                exchange.router.limits.keep_alive,
+                stream_end,
+                permit,
+            ))
         }
-        Err(error) => failure(dialect(version), &id, &error),
+        Err(error) => failure(jsonrpc::dialect(version), &id, &error),
     };
     exchange.answer_headers(&done.caller, done.challenges, response.headers_mut());
     response
@@ -136,7 +146,7 @@ async fn read(exchange: &Exchange<'_>, call: &Call<'_>, in_batch: bool) -> Resul
     let said = said.as_deref();
     let mut found = version::of_rpc(&call.method, said);
     if said.is_none() && found.is_err() && exchange.router.lenient_version {
-        found = version::of_rpc(&call.method, Some(Version::V1_0.as_str()));
+        found = version::of_rpc(&call.method, Some(Version::LATEST.as_str()));
     }
     let (spoken, operation) = found?;
     if in_batch && operation.is_streaming() {
@@ -145,10 +155,10 @@ async fn read(exchange: &Exchange<'_>, call: &Call<'_>, in_batch: bool) -> Resul
     let version = spoken.resolve(None);
     exchange.demand_served(version, Binding::JsonRpc)?;
     // V03-RPC-007. In a batch a call without an id is one that wants no answer.
-    if !in_batch && matches!(version, Version::V0_3 | Version::V0_2) && call.answer_id().is_null() {
+    if !in_batch && facts(version).needs_rpc_id && call.answer_id().is_null() {
         return Err(Error::new(ErrorKind::InvalidRequest, "A call needs an id").violation("request", "id must be a string or an integer"));
     }
-    let request = dialect(version).request(operation, call.params(), &exchange.router.limits.message)?;
+    let request = jsonrpc::dialect(version).request(operation, call.params(), &exchange.router.limits.message)?;
     let version = match (&request, spoken) {
         // A stream has its version from its first event on; other answers show it themselves.
         (Request::Subscribe(subscribe), Spoken::OfTask) => {
@@ -170,9 +180,9 @@ fn success(version: Version, spoken: Spoken, id: &Id, reply: &Reply) -> Response
         Some(task) if spoken == Spoken::OfTask => spoken.resolve(Some(task.record.origin.version)),
         _ => version,
     };
-    match jsonrpc::result_with(id, |out| dialect(version).write_reply(reply, out)) {
+    match jsonrpc::result_with(id, |out| jsonrpc::dialect(version).write_reply(reply, out)) {
         Ok(body) => json(StatusCode::OK, body),
-        Err(error) => failure(dialect(version), id, &error),
+        Err(error) => failure(jsonrpc::dialect(version), id, &error),
     }
 }
 
@@ -185,13 +195,8 @@ fn failure(dialect: Dialect, id: &Id, error: &Error) -> Response<Body> {
     response
 }
 
-fn dialect(version: Version) -> Dialect {
-    // Every version has a form over JSON-RPC.
-    Dialect::of(version, Binding::JsonRpc).unwrap_or(Dialect::V1_0)
-}
-
 fn dialect_of_error(exchange: &Exchange<'_>, method: Option<&str>) -> Dialect {
-    dialect(version::of_rpc_error(method, exchange.version().as_deref()))
+    jsonrpc::dialect(version::of_rpc_error(method, exchange.version().as_deref()))
 }
 
 fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {

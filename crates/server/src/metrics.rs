@@ -10,7 +10,7 @@ use chancery_core::{Binding, ErrorKind, Operation, Version};
 /// The upper bounds of the time that requests took, in seconds.
 const BOUNDS: [f64; 10] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 300.0];
 const OPERATIONS: [Operation; 11] = Operation::ALL;
-const VERSIONS: [Version; 5] = [Version::V1_0, Version::V0_3, Version::V0_2, Version::V0_1, Version::Compact];
+const VERSIONS: [Version; 5] = Version::ALL;
 const BINDINGS: [Binding; 3] = [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc];
 
 /// What the router counts.

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use chancery_core::{Binding, BoxError, Bytes, Error, ErrorKind, Origin, Version};
-use chancery_wire::{Dialect, StreamMemory, errors, rest, rest::Route};
+use chancery_wire::{Dialect, StreamMemory, errors, facts, rest, rest::Route};
 use http::{HeaderValue, Method, Response, StatusCode, header::CONTENT_TYPE, request::Parts};
 
 use crate::{
@@ -26,21 +26,21 @@ where
     let said = version_of(head);
     let mut found = Route::find(method, below, said.as_deref(), v1_base);
     if said.is_none() && found.is_err() && router.lenient_version {
-        found = Route::find(method, below, Some(Version::V1_0.as_str()), v1_base);
+        found = Route::find(method, below, Some(Version::LATEST.as_str()), v1_base);
     }
     let route = match found {
         Ok(Some(route)) => route,
         Ok(None) => {
             router.meter.refused();
             let error = Error::new(ErrorKind::MethodNotFound, "There is nothing at this path for this method");
-            return failure(dialect_of_path(below), &error);
+            return failure(rest::dialect_of_path(below), &error);
         }
         Err(error) => {
             router.meter.refused();
-            return failure(dialect_of_path(below), &error);
+            return failure(rest::dialect_of_path(below), &error);
         }
     };
-    let usual = usual_dialect(route.version);
+    let usual = rest::dialect(route.version);
     let exchange = match Exchange::begin(router, agent, head, peer).await {
         Ok(exchange) => exchange,
         Err(denial) => {
@@ -56,7 +56,7 @@ where
             return failure_as(usual, &refusal.error, refusal.status);
         }
     };
-    let dialect = if route.version == Version::V0_3 { rest::v0_3_shape(&body) } else { usual };
+    let dialect = rest::dialect_of_body(route.version, &body);
     let read = || {
         exchange.demand_served(route.version, Binding::HttpJson)?;
         if !body.is_empty() {
@@ -72,7 +72,7 @@ where
         }
     };
     let origin = request.origin().unwrap_or_else(|| Origin::new(route.version, Binding::HttpJson));
-    let front = (dialect == Dialect::V1_0 && call::may_be_at_hand(&request)).then(Vec::new);
+    let front = (facts(dialect.version()).is_canonical && call::may_be_at_hand(&request)).then(Vec::new);
     let done = exchange.run(route.version, Binding::HttpJson, Box::new(request), front).await;
     let mut response = match done.answer {
         Ok(Reached::Json(text)) => json(dialect, text),
@@ -94,7 +94,7 @@ where
 
 /// An error before any version is known, in the form of v1.0.
 pub(crate) fn refusal(error: &Error, status: StatusCode) -> Response<Body> {
-    failure_as(Dialect::V1_0, error, status)
+    failure_as(rest::dialect(Version::LATEST), error, status)
 }
 
 fn failure(dialect: Dialect, error: &Error) -> Response<Body> {
@@ -115,24 +115,6 @@ fn failure_as(dialect: Dialect, error: &Error, status: StatusCode) -> Response<B
 
 fn json(dialect: Dialect, body: impl Into<Bytes>) -> Response<Body> {
     let mut response = Response::new(Body::bytes(body));
-    let content_type = match dialect.version() {
-        Version::V1_0 => "application/a2a+json",
-        _ => "application/json",
-    };
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(facts(dialect.version()).media_type));
     response
-}
-
-/// The form of a version over HTTP+JSON; that of v0.2 has one path only.
-fn usual_dialect(version: Version) -> Dialect {
-    Dialect::of(version, Binding::HttpJson).unwrap_or(Dialect::V0_2)
-}
-
-/// In whose terms to say that a path is not there.
-fn dialect_of_path(below: &str) -> Dialect {
-    match below.split('/').nth(1) {
-        Some("v1") => Dialect::V0_3Rest,
-        Some("compact" | "messages" | "agent-card") => Dialect::Compact,
-        _ => Dialect::V1_0,
-    }
 }

@@ -38,7 +38,7 @@ use crate::{
 };
 
 /// The versions that are served unless something else is said, newest first.
-pub(crate) const VERSIONS: [Version; 4] = [Version::V1_0, Version::V0_3, Version::V0_2, Version::V0_1];
+pub(crate) const VERSIONS: [Version; 4] = Version::RELEASED;
 /// The bindings that are served unless something else is said.
 pub(crate) const BINDINGS: [Binding; 3] = [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc];
 /// Where data is kept unless something else is said.

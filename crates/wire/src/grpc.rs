@@ -3,7 +3,7 @@
 //! A message of gRPC is read and written by [`Dialect`], as those of the other bindings are; whoever serves or
 //! calls moves bytes. See [`proto`](crate::proto) for the messages themselves.
 
-use chancery_core::{Bytes, Error, ErrorKind, Event, Object, Operation, Request, Result, Seq, TaskId, Version, extension};
+use chancery_core::{Bytes, Error, ErrorKind, Event, Object, Operation, Reply, Request, Result, Seq, TaskId, Version, extension};
 use prost::Message;
 use prost_types::{Value, value::Kind};
 use serde_json::json;
@@ -144,6 +144,14 @@ pub fn request_json(version: Version, request: &Request) -> Result<Vec<u8>> {
         _ => return Dialect::V0_3Rest.encode_request(request),
     };
     Ok(value.to_string().into_bytes())
+}
+
+/// An answer as JSON: that of the current version, whatever the agent speaks.
+///
+/// # Errors
+/// As [`Dialect::encode_reply`].
+pub fn reply_json(reply: &Reply) -> Result<Vec<u8>> {
+    Dialect::V1_0.encode_reply(reply)
 }
 
 /// Reads a message.

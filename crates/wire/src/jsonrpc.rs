@@ -2,11 +2,17 @@
 
 use std::borrow::Cow;
 
-use chancery_core::{Error, ErrorKind, Result};
+use chancery_core::{Binding, Error, ErrorKind, Result, Version};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::json;
+use crate::{Dialect, json};
+
+/// The dialect of a version over JSON-RPC. Every version has one.
+#[must_use]
+pub fn dialect(version: Version) -> Dialect {
+    Dialect::of(version, Binding::JsonRpc).unwrap_or(Dialect::V1_0)
+}
 
 /// The id of a call, kept as the JSON text it came in, so that it goes back with the same type.
 #[derive(Debug, Clone, PartialEq, Eq)]

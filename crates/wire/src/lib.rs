@@ -2,8 +2,9 @@
 //! canonical model of `chancery-core`. Pure functions; no I/O.
 //!
 //! - [`Dialect`] reads and writes requests, replies, stream events, webhook bodies and errors in one of
-//!   the JSON forms; [`grpc`] does it for protobuf.
-//! - [`version`], [`methods`] and [`rest`] tell what a request means; [`jsonrpc`] is the envelope,
+//!   the forms, JSON or protobuf.
+//! - [`facts()`] tells what else differs between versions, so that nobody else compares them.
+//! - [`version`], [`methods`], [`rest`] and [`grpc`] tell what a request means; [`jsonrpc`] is the envelope,
 //!   [`headers`] are the rest of it.
 //! - [`card`] reads any agent card and writes the form of each version, [`pick`] chooses an interface
 //!   from one.
@@ -28,6 +29,7 @@ mod compact;
 mod dialect;
 mod error_body;
 pub mod errors;
+mod facts;
 pub mod grpc;
 pub mod headers;
 mod json;
@@ -51,6 +53,7 @@ mod v1_0;
 pub mod version;
 
 pub use dialect::{Dialect, StreamMemory};
+pub use facts::{Facts, facts};
 pub use push::decode_push;
 pub use push_headers::push_headers;
 pub use sse::SSE_KEEP_ALIVE;

@@ -243,6 +243,31 @@ fn compact(method: &str, segments: &[&str]) -> Option<Route> {
     })
 }
 
+/// The dialect of a version over HTTP+JSON; v0.2 has one path there, in the form of its JSON-RPC.
+#[must_use]
+pub fn dialect(version: Version) -> Dialect {
+    Dialect::of(version, Binding::HttpJson).unwrap_or(Dialect::V0_2)
+}
+
+/// The dialect of a request, where the body decides between two.
+#[must_use]
+pub fn dialect_of_body(version: Version, body: &[u8]) -> Dialect {
+    match dialect(version) {
+        Dialect::V0_3Rest => v0_3_shape(body),
+        other => other,
+    }
+}
+
+/// The dialect in which errors at a path are told that belongs to no version: the path is below the agent's own.
+#[must_use]
+pub fn dialect_of_path(path: &str) -> Dialect {
+    match path.split('/').nth(1) {
+        Some("v1") => Dialect::V0_3Rest,
+        Some("compact" | "messages" | "agent-card") => Dialect::Compact,
+        _ => Dialect::V1_0,
+    }
+}
+
 /// Which form a v0.3 body has: real clients send the JSON of protobuf, the prose shows `kind`.
 #[must_use]
 pub fn v0_3_shape(body: &[u8]) -> Dialect {
