@@ -3,12 +3,11 @@
 //! ```text
 //! request --> answer --+-- /grpc.health…, /grpc.reflection… -----> health.rs, reflection.rs
 //!                      `-- frame.rs: one message out of the body
-//!                          codec.rs: protobuf of either service <-> core
+//!                          chancery_wire::Dialect: protobuf of either service <-> core
 //!                          the agent that the tenant names, and its answer
 //!                          stream.rs: events that go on
 //! ```
 
-mod codec;
 mod frame;
 mod health;
 mod reflection;
@@ -19,14 +18,12 @@ mod stream;
 use std::{convert::Infallible, net::IpAddr, sync::Arc, time::Duration};
 
 use chancery_core::{
-    Binding, BoxError, Bytes, Card, Error, ErrorKind, FileBytes, Operation, Origin, Reply, Request as OperationRequest, Result, Version,
-    extension,
+    Binding, BoxError, Bytes, Card, Error, ErrorKind, Operation, Origin, Reply, Request as OperationRequest, Result, Version, extension,
 };
-use chancery_wire::{headers, methods, version};
+use chancery_wire::{Dialect, StreamMemory, errors::GrpcCode, facts, grpc, headers, version};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header::CONTENT_TYPE, request::Parts};
 use http_body_util::{BodyExt, Full};
 use tokio::time::Instant;
-use tonic::Code;
 
 pub(crate) use self::service::Services;
 use self::{status::CallError, stream::EventFrames};
@@ -55,10 +52,10 @@ where
     B::Error: Into<BoxError> + Send,
 {
     let path = head.uri.path();
-    let version = if path.starts_with("/a2a.v1.") { Version::V0_3 } else { Version::V1_0 };
+    let dialect = grpc::dialect_of_errors(path);
     let refused = |refused: &CallError| {
         router.meter.refused();
-        refused.response(version)
+        refused.response(dialect)
     };
     if let Err(error) = demand_protobuf(&head) {
         return refused(&error.into());
@@ -70,10 +67,10 @@ where
             Err(error) => refused(&error.into()),
         };
     }
-    let Some((version, operation)) = methods::grpc_method(path) else {
+    let Some((dialect, operation)) = grpc::method(path) else {
         return refused(&Error::new(ErrorKind::MethodNotFound, "There is no such service or method here").into());
     };
-    let call = match GrpcCall::new(router, &head, version, operation) {
+    let call = match GrpcCall::new(router, &head, dialect, operation) {
         Ok(call) => call,
         Err(error) => return refused(&error.into()),
     };
@@ -105,25 +102,25 @@ where
 
 /// What a client is told when its request made the server panic.
 pub(crate) fn panicked() -> Response<Body> {
-    CallError::from(Error::internal("panic")).response(Version::V1_0)
+    CallError::from(Error::internal("panic")).response(grpc::dialect_of_errors(""))
 }
 
 /// One call of an A2A method.
 struct GrpcCall<'a> {
     router: &'a Inner,
     head: &'a Parts,
-    version: Version,
+    dialect: Dialect,
     operation: Operation,
     deadline: Option<Instant>,
     agents: Arc<[Arc<Hosted>]>,
 }
 
 impl<'a> GrpcCall<'a> {
-    fn new(router: &'a Inner, head: &'a Parts, version: Version, operation: Operation) -> Result<Self> {
-        demand_version(&head.headers, version)?;
+    fn new(router: &'a Inner, head: &'a Parts, dialect: Dialect, operation: Operation) -> Result<Self> {
+        demand_version(&head.headers, dialect.version())?;
         // A time that no clock reaches is no limit.
         let deadline = timeout(&head.headers)?.and_then(|time| Instant::now().checked_add(time));
-        Ok(Self { router, head, version, operation, deadline, agents: router.agents() })
+        Ok(Self { router, head, dialect, operation, deadline, agents: router.agents() })
     }
 
     /// What is asked, and of whom.
@@ -136,16 +133,13 @@ impl<'a> GrpcCall<'a> {
         let reading = exchange::read(limits, limits.body + frame::PREFIX, body);
         let body = exchange::in_time(self.deadline, std::pin::pin!(async { Ok(reading.await) })).await?.map_err(CallError::from)?;
         let message = frame::message(&self.head.headers, body, limits.body)?;
-        let mut request = codec::request(self.version, self.operation, message)?;
+        let mut request = self.dialect.decode_request(self.operation, &message)?;
         let agent = self.agent(&request)?;
         if self.agents.len() > 1 {
             // It has said which agent is meant. To that one it means what other bindings would have said.
             request.set_tenant(&agent.tenant);
         }
-        codec::check(self.version, &request, &limits.message)?;
-        if let Some(seen) = request.origin() {
-            request.set_origin(Origin::new(self.version, Binding::Grpc).file_bytes(seen.file_bytes));
-        }
+        self.dialect.check(&request, &limits.message)?;
         Ok((agent, request))
     }
 
@@ -156,12 +150,16 @@ impl<'a> GrpcCall<'a> {
         }
         let tenant = request.tenant();
         let named = |agent: &&Arc<Hosted>| if tenant.is_empty() { agent.path.is_empty() } else { agent.key == tenant };
-        self.agents.iter().find(named).map(|agent| &**agent).ok_or_else(|| match self.version {
-            Version::V1_0 => Error::invalid_param("tenant", "must name an agent of this server; the agent's card tells its tenant"),
-            _ => {
-                let words = "This server has several agents, and A2A 0.3 over gRPC cannot name one; use version 1.0 or another binding";
-                Error::new(ErrorKind::InvalidRequest, words)
+        self.agents.iter().find(named).map(|agent| &**agent).ok_or_else(|| {
+            let version = self.dialect.version();
+            if facts(version).names_tenants {
+                return Error::invalid_param("tenant", "must name an agent of this server; the agent's card tells its tenant");
             }
+            let words = format!(
+                "This server has several agents, and A2A {version} over gRPC cannot name one; use version {} or another binding",
+                Version::LATEST
+            );
+            Error::new(ErrorKind::InvalidRequest, words)
         })
     }
 
@@ -183,10 +181,10 @@ impl<'a> GrpcCall<'a> {
             [agent] => self.public_card(&agent.card, denial.error),
             _ => Err(denial.error),
         };
-        match answer.and_then(|card| codec::reply(self.version, card, FileBytes::default())) {
+        match answer.and_then(|card| frame::reply(self.dialect, Origin::default(), &card)) {
             Ok(message) => success(HeaderMap::new(), single(message, HeaderMap::new())),
             Err(error) => {
-                let mut response = CallError::from(error).response(self.version);
+                let mut response = CallError::from(error).response(self.dialect);
                 response.headers_mut().extend(challenges);
                 response
             }
@@ -196,21 +194,27 @@ impl<'a> GrpcCall<'a> {
     async fn run(&self, mut exchange: Exchange<'_>, request: OperationRequest) -> Response<Body> {
         let agent = exchange.agent;
         exchange.deadline = self.deadline;
-        if let Err(error) = exchange.demand_served(self.version, Binding::Grpc) {
+        if let Err(error) = exchange.demand_served(self.dialect.version(), Binding::Grpc) {
             self.router.meter.refused();
-            return CallError::from(error).response(self.version);
+            return CallError::from(error).response(self.dialect);
         }
-        let file_bytes = request.origin().map(|origin| origin.file_bytes).unwrap_or_default();
-        let done = exchange.run(self.version, Binding::Grpc, Box::new(request), None).await;
+        let origin = request.origin().unwrap_or_default();
+        let done = exchange.run(self.dialect.version(), Binding::Grpc, Box::new(request), None).await;
         let mut told = HeaderMap::new();
         exchange.answer_headers(&done.caller, done.challenges, &mut told);
         let answer = match done.answer {
             Ok(Reached::Stream(events)) => match done.permit {
                 Some(permit) => {
                     let numbered = done.caller.has_extension(extension::SEQUENCE);
-                    let encoder = codec::EventEncoder::new(self.version, file_bytes, numbered);
                     let stream_end = exchange.stream_end();
-                    let events = EventFrames::new(events, encoder, told.clone(), self.deadline, stream_end, permit);
+                    let events = EventFrames::new(
+                        events,
+                        (self.dialect, StreamMemory::new(origin), numbered),
+                        told.clone(),
+                        self.deadline,
+                        stream_end,
+                        permit,
+                    );
                     return success(told, tonic::body::Body::new(events));
                 }
                 None => Err(Error::internal("a stream without a permit")),
@@ -219,10 +223,10 @@ impl<'a> GrpcCall<'a> {
             Ok(Reached::Json(_)) => Err(Error::internal("gRPC did not ask for JSON")),
             Err(error) => self.public_card(&agent.card, error),
         };
-        match answer.and_then(|reply| codec::reply(self.version, self.addressed(agent, reply), file_bytes)) {
+        match answer.and_then(|reply| frame::reply(self.dialect, origin, &self.addressed(agent, reply))) {
             Ok(message) => success(told.clone(), single(message, told)),
             Err(error) => {
-                let mut response = CallError::from(error).response(self.version);
+                let mut response = CallError::from(error).response(self.dialect);
                 response.headers_mut().extend(told);
                 response
             }
@@ -238,7 +242,7 @@ impl<'a> GrpcCall<'a> {
                 | ErrorKind::Unauthenticated
                 | ErrorKind::PermissionDenied
         );
-        let wanted = self.version == Version::V0_3 && self.operation == Operation::GetExtendedCard;
+        let wanted = self.operation == Operation::GetExtendedCard && facts(self.dialect.version()).grpc_card_for_all;
         if none && wanted { Ok(Reply::Card(Box::new(card.clone()))) } else { Err(error) }
     }
 
@@ -276,14 +280,13 @@ fn demand_protobuf(head: &Parts) -> Result<()> {
 fn demand_version(headers: &HeaderMap, version: Version) -> Result<()> {
     // A value that is no text names no version.
     let said = headers.get(&VERSION).map(|value| value.to_str().unwrap_or("?"));
-    let supported = match (version, version::Asked::parse(said)) {
-        (_, version::Asked::Nothing) => return Ok(()),
-        (_, version::Asked::For(named)) if named == version => return Ok(()),
-        // V02-GRPC-001: clients of v0.2 speak the service of v0.3.
-        (Version::V0_3, version::Asked::For(Version::V0_2)) => return Ok(()),
-        (Version::V0_3, _) => "0.3, 0.2",
-        _ => version.as_str(),
-    };
+    let spoken = facts(version).grpc_versions;
+    match version::Asked::parse(said) {
+        version::Asked::Nothing => return Ok(()),
+        version::Asked::For(named) if spoken.contains(&named) => return Ok(()),
+        _ => {}
+    }
+    let supported = spoken.iter().map(|version| version.as_str()).collect::<Vec<_>>().join(", ");
     let said = said.unwrap_or_default();
     let words = format!("A2A version {said} is not supported by this service; supported: {supported}");
     Err(Error::new(ErrorKind::VersionNotSupported, words).with("requestedVersion", said).with("supportedVersions", supported))
@@ -327,8 +330,8 @@ fn success(told: HeaderMap, body: tonic::body::Body) -> Response<Body> {
 impl From<exchange::BodyError> for CallError {
     fn from(refusal: exchange::BodyError) -> Self {
         match refusal.status {
-            http::StatusCode::PAYLOAD_TOO_LARGE => Self::coded(Code::ResourceExhausted, refusal.error),
-            http::StatusCode::REQUEST_TIMEOUT => Self::coded(Code::DeadlineExceeded, refusal.error),
+            http::StatusCode::PAYLOAD_TOO_LARGE => Self::coded(GrpcCode::ResourceExhausted, refusal.error),
+            http::StatusCode::REQUEST_TIMEOUT => Self::coded(GrpcCode::DeadlineExceeded, refusal.error),
             _ => refusal.error.into(),
         }
     }

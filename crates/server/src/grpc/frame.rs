@@ -1,9 +1,8 @@
 //! Messages in a body: a flag, four bytes of length, and the message.
 
-use chancery_core::{Bytes, Error, ErrorKind, Result};
+use chancery_core::{Bytes, Error, ErrorKind, Origin, Reply, Result};
+use chancery_wire::{Dialect, errors::GrpcCode};
 use http::{HeaderMap, HeaderName};
-use prost::Message;
-use tonic::Code;
 
 use super::status::CallError;
 use crate::call;
@@ -17,7 +16,7 @@ pub(crate) fn message(headers: &HeaderMap, mut body: Bytes, limit: usize) -> Res
     let invalid = |words: &str| Error::new(ErrorKind::InvalidRequest, words);
     if body.is_empty() {
         // gRPC gives this code to calls with too few or too many messages.
-        return Err(CallError::coded(Code::Unimplemented, invalid("The call has no message; it must have one")));
+        return Err(CallError::coded(GrpcCode::Unimplemented, invalid("The call has no message; it must have one")));
     }
     if body.len() < PREFIX {
         return Err(invalid("The call ends in the middle of a message").into());
@@ -26,31 +25,34 @@ pub(crate) fn message(headers: &HeaderMap, mut body: Bytes, limit: usize) -> Res
     let length = u32::from_be_bytes([prefix[1], prefix[2], prefix[3], prefix[4]]) as usize;
     if length > limit {
         let words = format!("The message is larger than {limit} bytes");
-        return Err(CallError::coded(Code::ResourceExhausted, invalid(&words)));
+        return Err(CallError::coded(GrpcCode::ResourceExhausted, invalid(&words)));
     }
     match (prefix[0], call::text(headers, &ENCODING)) {
         (0, _) => {}
         (1, None | Some("identity")) => {
-            return Err(CallError::coded(Code::Internal, invalid("The message calls itself compressed, but grpc-encoding names no way")));
+            return Err(CallError::coded(
+                GrpcCode::Internal,
+                invalid("The message calls itself compressed, but grpc-encoding names no way"),
+            ));
         }
-        (1, Some(_)) => return Err(CallError::coded(Code::Unimplemented, invalid("Messages must not be compressed"))),
+        (1, Some(_)) => return Err(CallError::coded(GrpcCode::Unimplemented, invalid("Messages must not be compressed"))),
         _ => return Err(invalid("The first byte of a message is 0 or 1").into()),
     }
     if body.len() < length {
         return Err(invalid("The call ends in the middle of a message").into());
     }
     if body.len() > length {
-        return Err(CallError::coded(Code::Unimplemented, invalid("The call has more than one message; it must have one")));
+        return Err(CallError::coded(GrpcCode::Unimplemented, invalid("The call has more than one message; it must have one")));
     }
     Ok(body)
 }
 
-/// A message with what goes before it.
-pub(crate) fn framed(message: &impl Message) -> Result<Bytes> {
-    let length = message.encoded_len();
-    let mut frame = Vec::with_capacity(PREFIX + length);
-    frame.extend_from_slice(&prefix(length)?);
-    message.encode(&mut frame).map_err(Error::internal)?;
+/// An answer as one message, with what goes before it.
+pub(crate) fn reply(dialect: Dialect, origin: Origin, reply: &Reply) -> Result<Bytes> {
+    let mut frame = vec![0; PREFIX];
+    dialect.write_reply_to(origin, reply, &mut frame)?;
+    let prefix = prefix(frame.len() - PREFIX)?;
+    frame[..PREFIX].copy_from_slice(&prefix);
     Ok(frame.into())
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use chancery_core::Result;
-use chancery_wire::methods::{GRPC_V0_3, GRPC_V1_0};
+use chancery_wire::grpc;
 use futures_core::Stream;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tonic::Status;
@@ -37,7 +37,7 @@ impl health_server::Health for Health {
 }
 
 fn is_known(service: &str) -> bool {
-    ["", GRPC_V1_0, GRPC_V0_3].contains(&service)
+    service.is_empty() || grpc::SERVICES.contains(&service)
 }
 
 fn response(status: ServingStatus) -> HealthCheckResponse {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use chancery_core::{Bytes, Result};
-use chancery_wire::proto::{a2a_v1, lf_a2a_v1};
+use chancery_wire::grpc;
 use http_body::Frame;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tonic::Status;
@@ -31,10 +31,9 @@ fn until(service: BoxService, shutdown: CancellationToken) -> BoxService {
 
 /// Reflection of all services.
 fn described<T>(build: impl FnOnce(tonic_reflection::server::Builder<'_>) -> Result<T, tonic_reflection::server::Error>) -> Option<T> {
-    let builder = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(lf_a2a_v1::FILE_DESCRIPTOR_SET)
-        .register_encoded_file_descriptor_set(a2a_v1::FILE_DESCRIPTOR_SET)
-        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET);
+    let sets = grpc::DESCRIPTORS.into_iter().chain([tonic_health::pb::FILE_DESCRIPTOR_SET]);
+    let builder =
+        sets.fold(tonic_reflection::server::Builder::configure(), |builder, set| builder.register_encoded_file_descriptor_set(set));
     // The descriptors are compiled in, and tests read them.
     build(builder).inspect_err(|error| tracing::error!(%error, "there is no reflection")).ok()
 }

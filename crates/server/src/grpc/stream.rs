@@ -10,12 +10,12 @@ use std::{
 };
 
 use chancery_core::{Bytes, Error, ErrorKind, EventStream, Result, Seq, SharedEvent};
+use chancery_wire::{Dialect, StreamMemory};
 use http::HeaderMap;
 use http_body::Frame;
 use tokio::time::{Instant, Sleep};
 
 use super::{
-    codec::EventEncoder,
     frame,
     status::{self, CallError},
 };
@@ -24,13 +24,16 @@ use crate::{
     shutdown::{EndReason, StreamEnd},
 };
 
-/// WellKnown how many bytes go out in one piece. A larger event is a piece of its own, and not copied.
+/// About how many bytes go out in one piece. A larger event is a piece of its own, and not copied.
 const PIECE: usize = 64 * 1_024;
 
 /// The body of a call that goes on.
 pub(crate) struct EventFrames {
     events: Option<EventStream>,
-    encoder: EventEncoder,
+    dialect: Dialect,
+    memory: StreamMemory,
+    /// Whether each event tells its place in the log.
+    numbered: bool,
     /// An event that is too large to be copied; what goes before it is out already.
     large: Option<Bytes>,
     /// What is said at the end; how it ended is added then.
@@ -43,7 +46,7 @@ pub(crate) struct EventFrames {
 impl EventFrames {
     pub(crate) fn new(
         events: EventStream,
-        encoder: EventEncoder,
+        (dialect, memory, numbered): (Dialect, StreamMemory, bool),
         trailers: HeaderMap,
         deadline: Option<Instant>,
         stream_end: StreamEnd,
@@ -51,18 +54,25 @@ impl EventFrames {
     ) -> Self {
         let deadline = deadline.map(|deadline| Box::pin(tokio::time::sleep_until(deadline)));
         let (events, trailers) = (Some(events), Some(trailers));
-        Self { events, encoder, large: None, trailers, deadline, stream_end, _permit: permit }
+        Self { events, dialect, memory, numbered, large: None, trailers, deadline, stream_end, _permit: permit }
     }
 
     fn write(&mut self, piece: &mut Vec<u8>, seq: Seq, event: &SharedEvent) -> Result<()> {
-        let message = self.encoder.encode(seq, event)?;
-        piece.extend_from_slice(&frame::prefix(message.len())?);
-        if message.len() < PIECE {
-            piece.extend_from_slice(&message);
-        } else {
-            self.large = Some(message);
-        }
-        Ok(())
+        // A direct message has no place in a log.
+        self.memory.seq = Some(seq).filter(|seq| self.numbered && *seq != Seq::START);
+        let (mut framed, large) = (Ok(()), &mut self.large);
+        self.dialect.show_event(event, &mut self.memory, |message| match frame::prefix(message.len()) {
+            Ok(prefix) => {
+                piece.extend_from_slice(&prefix);
+                if message.len() < PIECE {
+                    piece.extend_from_slice(message);
+                } else {
+                    *large = Some(message.clone());
+                }
+            }
+            Err(error) => framed = Err(error),
+        })?;
+        framed
     }
 
     fn end(&mut self) {
@@ -82,7 +92,7 @@ impl EventFrames {
         }
         self.events = None;
         if let Some(trailers) = &mut self.trailers {
-            CallError::from(error).write(self.encoder.version(), trailers);
+            CallError::from(error).write(self.dialect, trailers);
         }
     }
 }
@@ -136,10 +146,8 @@ impl http_body::Body for EventFrames {
 
 #[cfg(test)]
 mod tests {
-    use chancery_core::{Artifact, ArtifactUpdate, FileBytes, Version};
-    use chancery_wire::{grpc::v1_0, proto::google_rpc, proto::lf_a2a_v1::StreamResponse};
+    use chancery_core::{Artifact, ArtifactUpdate};
     use http_body_util::BodyExt;
-    use prost::Message;
     use tokio_util::sync::CancellationToken;
 
     use super::*;
@@ -157,9 +165,9 @@ mod tests {
 
     fn body(script: Vec<Result<(Seq, SharedEvent)>>) -> EventFrames {
         let permit = Limiter::new(Limits::default()).open(String::new()).unwrap();
-        let encoder = EventEncoder::new(Version::V1_0, FileBytes::Double, false);
+        let form = (Dialect::V1_0Grpc, StreamMemory::default(), false);
         let stream_end = StreamEnd::new(&CancellationToken::new(), None);
-        EventFrames::new(Box::pin(Script(script.into_iter())), encoder, HeaderMap::new(), None, stream_end, permit)
+        EventFrames::new(Box::pin(Script(script.into_iter())), form, HeaderMap::new(), None, stream_end, permit)
     }
 
     fn chunk(seq: u64, size: usize) -> Result<(Seq, SharedEvent)> {
@@ -176,7 +184,8 @@ mod tests {
             let prefix = bytes.split_to(frame::PREFIX);
             let length = u32::from_be_bytes([prefix[1], prefix[2], prefix[3], prefix[4]]) as usize;
             assert_eq!(prefix[0], 0);
-            events.push(v1_0::event_from_proto(StreamResponse::decode(bytes.split_to(length)).unwrap()).unwrap().into());
+            let read = Dialect::V1_0Grpc.decode_event(&bytes.split_to(length), &mut StreamMemory::default()).unwrap();
+            events.extend(read.into_iter().map(SharedEvent::from));
         }
         (events, tonic::Status::from_header_map(&trailers).unwrap())
     }
@@ -196,7 +205,7 @@ mod tests {
         for size in [1, PIECE] {
             let (events, status) = read(body(vec![chunk(1, size), chunk(2, size), Err(broken()), chunk(3, size)])).await;
             assert_eq!((events.len(), status.code()), (2, tonic::Code::Internal));
-            let error = v1_0::error_from_status(&google_rpc::Status::decode(status.details()).unwrap());
+            let error = Dialect::V1_0Grpc.decode_grpc_error(status.code().into(), status.message(), status.details());
             assert_eq!((error.kind(), error.message()), (broken().kind(), broken().message()));
         }
     }
