@@ -118,7 +118,7 @@ pub(crate) async fn connected(context: &Context, builder: Builder) -> Result<Age
     if let (Some(url), [binding]) = (&settings.endpoint, settings.transports.as_slice()) {
         let version = match settings.version {
             Wanted::Only(version) => version,
-            Wanted::Current | Wanted::Any => Version::V1_0,
+            Wanted::Current | Wanted::Any => Version::LATEST,
         };
         if settings.require_signature {
             return Err(Trouble::own("SIGNATURE", "with --endpoint there is no card that could be verified").hint("name the card: -a REF"));
@@ -169,7 +169,7 @@ pub(crate) fn builder(context: &Context) -> Result<Builder, Trouble> {
             builder.header(name, value.expose()).map_err(|_| Trouble::usage(format!("--svc-param {name}: no header can be like that")))?;
     }
     // A card too is asked for in a version.
-    builder = builder.card_header(chancery_wire::headers::VERSION, Version::V1_0.as_str())?;
+    builder = builder.card_header(chancery_wire::headers::VERSION, Version::LATEST.as_str())?;
     let given = &settings.given;
     let unusable = |option: &str, error: &Error| Trouble::usage(format!("{option}: {}", crate::trouble::with_cause(error)));
     if let Some(path) = &given.ca_cert {
@@ -186,7 +186,7 @@ pub(crate) fn builder(context: &Context) -> Result<Builder, Trouble> {
     let wallet = Wallet::new(context, secrets(context), &builder);
     let builder = builder.credentials(wallet);
     Ok(match settings.version {
-        Wanted::Current => builder.versions([Version::V1_0]),
+        Wanted::Current => builder.versions([Version::LATEST]),
         Wanted::Only(version) => builder.versions([version]),
         Wanted::Any => builder,
     })

@@ -89,7 +89,7 @@ impl Trouble {
 
     /// An error of the protocol that is known before any call is made.
     pub(crate) fn protocol(kind: ErrorKind, message: impl Into<String>) -> Self {
-        let a2a_code = Some(i64::from(chancery_wire::errors::rpc_code(kind, Version::V1_0)));
+        let a2a_code = Some(i64::from(chancery_wire::errors::rpc_code(kind, Version::LATEST)));
         Self { a2a_code, ..Self::new(name(kind).unwrap_or("InternalError"), 1, message) }
     }
 

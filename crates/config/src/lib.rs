@@ -70,7 +70,10 @@ pub fn default_file() -> String {
 }
 
 /// The wire versions by name.
-pub const VERSIONS: [(&str, Version); 4] = [("1.0", Version::V1_0), ("0.3", Version::V0_3), ("0.2", Version::V0_2), ("0.1", Version::V0_1)];
+pub const VERSIONS: [(&str, Version); 4] = {
+    let [newest, second, third, oldest] = Version::RELEASED;
+    [(newest.as_str(), newest), (second.as_str(), second), (third.as_str(), third), (oldest.as_str(), oldest)]
+};
 /// The bindings by name.
 pub const BINDINGS: [(&str, Binding); 3] = [("jsonrpc", Binding::JsonRpc), ("rest", Binding::HttpJson), ("grpc", Binding::Grpc)];
 
@@ -324,7 +327,7 @@ impl Config {
             let mut card: Card = agent.card.clone();
             if card.supported_interfaces.is_empty() {
                 // Made by the server when it knows its own address.
-                card = card.interface("http://localhost/", Binding::JsonRpc, Version::V1_0);
+                card = card.interface("http://localhost/", Binding::JsonRpc, Version::LATEST);
             }
             card.validate().map_err(|error| {
                 Error::of_file(self.file.display().to_string(), format!("the card of the agent {:?} is not valid: {error}", agent.name))

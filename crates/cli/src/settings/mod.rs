@@ -268,8 +268,8 @@ pub(crate) fn binding(text: &str) -> Result<Binding, Trouble> {
 }
 
 fn wanted(text: &str) -> Result<Wanted, Trouble> {
-    let versions = [Version::V1_0, Version::V0_3, Version::V0_2, Version::V0_1];
-    let words: Vec<_> = versions.iter().map(|version| (version.as_str(), Wanted::Only(*version))).chain([("any", Wanted::Any)]).collect();
+    let words: Vec<_> =
+        Version::RELEASED.iter().map(|version| (version.as_str(), Wanted::Only(*version))).chain([("any", Wanted::Any)]).collect();
     word(text, &words)
 }
 

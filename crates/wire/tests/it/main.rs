@@ -38,3 +38,4 @@ mod v1_0_errors;
 mod v1_0_grpc;
 mod v1_0_json;
 mod vector;
+mod versions;

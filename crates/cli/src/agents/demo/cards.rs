@@ -63,7 +63,7 @@ pub(crate) fn place(scheme: Option<&str>) -> String {
 pub(crate) const EXTENSION: &str = "urn:chancery:demo/ext/v1";
 
 const ALL_BINDINGS: &[Binding] = &[Binding::JsonRpc, Binding::HttpJson, Binding::Grpc];
-const ALL_VERSIONS: &[Version] = &[Version::V1_0, Version::V0_3, Version::V0_2, Version::V0_1];
+const ALL_VERSIONS: &[Version] = &Version::RELEASED;
 
 /// The plain variant.
 pub(crate) const PLAIN: Variant = Variant {

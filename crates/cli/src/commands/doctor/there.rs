@@ -113,8 +113,7 @@ fn single(context: &Context, found: &Found, one: &Interface, binding: Binding) -
     let mut card = found.card.clone();
     card.supported_interfaces = vec![one.clone()];
     let body = serde_json::to_vec(&card).map_err(|error| Trouble::internal(format!("the card is no JSON: {error}")))?;
-    let builder =
-        connect::builder(context)?.bindings([binding]).versions([Version::V1_0, Version::V0_3, Version::V0_2, Version::V0_1]).retries(0);
+    let builder = connect::builder(context)?.bindings([binding]).versions(Version::RELEASED).retries(0);
     Ok(builder.connect_card(&body, found.url.as_deref())?)
 }
 

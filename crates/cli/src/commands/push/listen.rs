@@ -9,6 +9,7 @@ use std::{
 use chancery_client::webhook::{Notification, Receiver, Rejection};
 use chancery_core::{DeletePushConfig, Event, Operations as _, PushConfig, Version};
 use chancery_engine::clock::{Clock as _, SystemClock};
+use chancery_wire::facts;
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -264,7 +265,7 @@ impl Listener<'_> {
     /// Shows a notification: as JSON what came, else a line about it.
     fn show(&self, notification: &Notification, doubt: Option<&str>, body: &[u8]) -> Result<(), Trouble> {
         if self.context.printer.is_json() {
-            let raw: Option<Value> = serde_json::from_slice(body).ok().filter(|_| notification.version == Version::V1_0);
+            let raw: Option<Value> = serde_json::from_slice(body).ok().filter(|_| facts(notification.version).is_canonical);
             return match raw {
                 Some(raw) => self.context.printer.document(&raw),
                 None => self.context.printer.document(&notification.event),
@@ -277,7 +278,7 @@ impl Listener<'_> {
             (None, None) if self.checks => "signature not verified".to_owned(),
             (None, None) => "signature not checked".to_owned(),
         };
-        let version = if notification.version == Version::V1_0 { String::new() } else { format!(", version {}", notification.version) };
+        let version = if notification.version == Version::LATEST { String::new() } else { format!(", version {}", notification.version) };
         let line = format!("{} {} ({token}, {signature}{version}{})", self.count, what(&notification.event), late(&notification.event));
         self.say("Event", &line)
     }
