@@ -31,6 +31,18 @@
 //! # Ok(()) }
 //! ```
 
+mod future_pool;
+mod grant;
+mod host;
+mod listen;
+mod mount;
+mod running;
+mod serve;
+mod signing;
+mod timeouts;
+mod tls;
+pub mod webhook;
+
 #[cfg(feature = "client")]
 pub use chancery_client as client;
 pub use chancery_core as core;
@@ -47,7 +59,13 @@ pub use chancery_engine::{
     delegation::{self, Delegated, DelegationError, Handoff, Passing},
     store::{self, Memory, Sqlite},
 };
-pub use chancery_server::{Auth, Limits, Mount, Running, Server, Tls, auth};
+pub use chancery_server::{Auth, Limits, Router, auth};
+
+pub use mount::Mount;
+pub use running::Running;
+pub use serve::{Server, stop_signal};
+pub use signing::Signing;
+pub use tls::Tls;
 
 /// Reads the card of an agent and gives a client that speaks the best version and binding of both.
 ///

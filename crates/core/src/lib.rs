@@ -20,9 +20,11 @@
 mod artifact;
 mod caller;
 mod card;
+pub mod clock;
 mod error;
 mod event;
 pub mod extension;
+mod grant;
 pub mod handoff;
 mod id;
 pub mod json;
@@ -52,6 +54,7 @@ pub use caller::{CallContext, Caller, Carried, Identity, Presented, ScopeTokens,
 pub use card::{Capabilities, Card, Extension, Interface, Provider, Signature, Skill};
 pub use error::{BoxError, Error, ErrorKind, FieldViolation, Result};
 pub use event::{ArtifactUpdate, Event, Seq, SharedEvent, StatusUpdate};
+pub use grant::{GrantLookup, GrantedTask};
 pub use handoff::{ChainEntry, Grant, OnBehalfOf, Passage, Trail, Transfer, TransferContext};
 pub use id::{ArtifactId, ContextId, MessageId, PushConfigId, TaskId};
 pub use json::Object;

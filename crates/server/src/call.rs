@@ -1,11 +1,11 @@
 //! From a request in some version to the operation, whatever the binding: who calls, and what a cursor
 //! on a repeated message means.
 
+use chancery_core::clock::{Clock as _, SystemClock};
 use chancery_core::{
     Answer, Caller, Carried, Error, ErrorKind, GetTask, Grant, Operations, Request, Result, ScopeTokens, Secret, SendMessage, Seq,
     Subscribe, TraceContext, Version, extension,
 };
-use chancery_engine::clock::{Clock as _, SystemClock};
 use chancery_wire::facts;
 use http::{HeaderMap, HeaderName, HeaderValue};
 

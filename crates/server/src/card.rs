@@ -10,10 +10,36 @@ use http::{
     header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, VARY},
 };
 
-use crate::{body::Body, signing::Seal};
+use serde_json::Value;
+
+use crate::body::Body;
 
 /// How long a reader may keep a card without asking again.
 const FRESH: HeaderValue = HeaderValue::from_static("public, max-age=300");
+
+/// Signs cards. It is asked when a card or a signer changes, and for each extended card.
+pub trait CardSigner: Send + Sync {
+    /// Signs a public card.
+    ///
+    /// # Errors
+    /// When it cannot be signed.
+    fn sign(&self, card: &mut Card) -> Result<()>;
+
+    /// Signs the extended card of one caller.
+    ///
+    /// # Errors
+    /// When it cannot be signed.
+    fn sign_extended(&self, card: &mut Card) -> Result<()>;
+
+    /// Signs the form of a public card with snake_case names, as it is (DIA-002-CARD-004).
+    ///
+    /// # Errors
+    /// When it cannot be signed.
+    fn sign_snake(&self, card: Value) -> Result<Value>;
+
+    /// The public keys, as JWKs.
+    fn keys(&self) -> Vec<Value>;
+}
 
 /// All forms of one card, written once.
 #[derive(Debug)]
@@ -37,16 +63,21 @@ struct File {
 
 impl CardFiles {
     /// Writes the forms of a card; `key` names the agent in the compact form, `since` is when the card
-    /// came to be, as an HTTP date. A card that is to be sealed is signed here: what is for readers of other versions is written from what
+    /// came to be, as an HTTP date. A card that is to be signed is signed here: what is for readers of other versions is written from what
     /// is signed, so that it cannot say anything else.
-    pub(crate) fn new(card: &Card, key: &str, seal: Option<&Seal>, since: HeaderValue) -> Result<Self> {
+    pub(crate) fn new(card: &Card, key: &str, signer: Option<&dyn CardSigner>, since: HeaderValue) -> Result<Self> {
         let mut card = card.clone();
-        let snake = match seal {
-            Some(seal) => {
+        let snake = match signer {
+            Some(signer) => {
                 // CONV-CARD-002: once it is signed, it is too late to sort them.
                 card.supported_interfaces.sort_by_key(|interface| interface.protocol_version != Version::LATEST.as_str());
-                seal.sign(&mut card)?;
-                File::new(&seal.snake(&card)?)?
+                signer.sign(&mut card)?;
+                let mut snake = serde_json::to_value(chancery_wire::card::snake(&card)).map_err(Error::internal)?;
+                if let Some(members) = snake.as_object_mut() {
+                    // Those are over another document.
+                    members.shift_remove("signatures");
+                }
+                File::new(&signer.sign_snake(snake)?)?
             }
             None => File::new(&chancery_wire::card::snake(&card))?,
         };

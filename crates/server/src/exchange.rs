@@ -92,8 +92,8 @@ impl<'a> Exchange<'a> {
         };
         let (mut who, until, grant_holder) = match admitted {
             Ok((who, until)) => (who, until, None),
-            Err(denial) => match Box::pin(grant::opening(agent, &head.headers)).await {
-                Some(opening) => (Caller::anonymous(), None, Some(Arc::new(GrantHolder { opening, denial }))),
+            Err(denial) => match Box::pin(grant::granted(agent, &head.headers)).await {
+                Some(granted) => (Caller::anonymous(), None, Some(Arc::new(GrantHolder { granted, denial }))),
                 None => return Err(denied(denial)),
             },
         };
@@ -217,7 +217,7 @@ impl<'a> Exchange<'a> {
                 let (operations, caller) = (&*self.agent.operations, &mut caller);
                 let guarded = self.agent.auth.is_some();
                 // Other versions write a card in a form that nobody has signed.
-                let seal = self.agent.seal.as_ref().filter(|_| facts(version).signs_extended_cards);
+                let signer = self.agent.signer.as_ref().filter(|_| facts(version).signs_extended_cards);
                 let answer = std::pin::pin!(async move {
                     if let Some(front) = front
                         && let Some(text) = call::at_hand(operations, caller, &request, front).await?
@@ -229,7 +229,7 @@ impl<'a> Exchange<'a> {
                         if guarded {
                             auth::shown_to(caller, card);
                         }
-                        seal.map(|seal| seal.sign_extended(card)).transpose()?;
+                        signer.map(|signer| signer.sign_extended(card)).transpose()?;
                     }
                     Ok(Reached::from(answer))
                 });
@@ -243,12 +243,12 @@ impl<'a> Exchange<'a> {
     /// Whether the caller may ask this: by what it has proved, or by a grant for the task that it is about.
     async fn allow(&self, operation: Operation, request: &Request) -> Result<(), Denial> {
         if let Some(grant_holder) = &self.grant_holder {
-            return if grant_holder.opening.covers(request) { Ok(()) } else { Err(grant_holder.denial.again()) };
+            return if grant_holder.granted.covers(request) { Ok(()) } else { Err(grant_holder.denial.again()) };
         }
         let Some(auth) = &self.agent.auth else { return Ok(()) };
         let Err(denial) = self.allowed(auth, operation, request) else { return Ok(()) };
-        let opening = Box::pin(grant::opening(self.agent, &self.head.headers)).await;
-        if opening.is_some_and(|opening| opening.covers(request)) { Ok(()) } else { Err(denial) }
+        let granted = Box::pin(grant::granted(self.agent, &self.head.headers)).await;
+        if granted.is_some_and(|granted| granted.covers(request)) { Ok(()) } else { Err(denial) }
     }
 
     /// Whose streams and requests are counted together.

@@ -77,10 +77,12 @@ where
     // Agents are told apart by what is in the body. Where all of them have the same rules, nobody's body is read for nothing.
     let early = match call.alike() {
         // A grant is known to the agent that gave it, which the head does not name.
-        Some(agent) => match Exchange::begin(router, grant::giver(&call.agents, &head.headers).await.unwrap_or(agent), &head, peer).await {
-            Ok(exchange) => Some(exchange),
-            Err(denial) => return call.denied(denial),
-        },
+        Some(agent) => {
+            match Exchange::begin(router, grant::issuer(&call.agents, &head.headers).await.unwrap_or(agent), &head, peer).await {
+                Ok(exchange) => Some(exchange),
+                Err(denial) => return call.denied(denial),
+            }
+        }
         None => None,
     };
     let (agent, request) = match call.read(body).await {
@@ -88,7 +90,7 @@ where
         Err(refusal) => return refused(&refusal),
     };
     let exchange = match early {
-        Some(Exchange { grant_holder: Some(grant_holder), agent: giver, .. }) if !std::ptr::eq(giver, agent) => {
+        Some(Exchange { grant_holder: Some(grant_holder), agent: issuer, .. }) if !std::ptr::eq(issuer, agent) => {
             Err(router.denied(agent, peer, grant_holder.denial.again()))
         }
         Some(early) => Ok(Exchange { agent, ..early }),

@@ -1,44 +1,33 @@
-//! The bindings of an agent: JSON-RPC, HTTP+JSON and gRPC in every version of A2A, side by side on one
-//! port, and the webhooks that go out.
+//! The bindings of A2A: JSON-RPC, HTTP+JSON and gRPC in every version, side by side, as one HTTP service.
 //!
-//! [`Server`] is the way in. The bindings are written against
-//! [`Operations`](chancery_core::Operations) alone, so that whatever implements it can be served:
-//! an engine that runs an agent, a client that calls another, a gateway that chooses among many.
+//! [`Router`] is the way in: a service of tower over any [`Operations`](chancery_core::Operations): an engine that runs an agent, a
+//! client that calls another, a gateway that chooses among many. It does what belongs to HTTP: versions and bindings, cards and other
+//! well-known documents, authentication, limits, CORS, health, metrics. It knows no engine, no store and no sockets; the crate
+//! `chancery` puts those around it.
 
 pub mod auth;
 mod body;
 mod call;
 mod card;
 mod cors;
+mod endpoint;
 mod exchange;
-mod future_pool;
 mod grant;
 mod grpc;
-mod host;
 mod jsonrpc;
 mod limit;
-mod listen;
 mod metrics;
-mod mount;
 mod rest;
 mod route;
 mod router;
-mod running;
-mod server;
 mod shutdown;
-mod signing;
 mod sse;
-mod timeouts;
-mod tls;
-pub mod webhook;
 mod well_known;
 
 pub use auth::Auth;
 pub use body::Body;
+pub use card::CardSigner;
+pub use endpoint::{Endpoint, EndpointOptions, Site};
 pub use limit::Limits;
-pub use mount::Mount;
-pub use router::Router;
-pub use running::Running;
-pub use server::{Server, stop_signal};
-pub use signing::Signing;
-pub use tls::Tls;
+pub use router::{Builder, PeerAddress, Router};
+pub use well_known::KEYS_PATH;

@@ -10,6 +10,8 @@
 //!                           `-- …/message:send, …/v1/…, …           rest.rs
 //! ```
 
+mod builder;
+
 use std::{
     convert::Infallible,
     net::IpAddr,
@@ -17,10 +19,14 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::{Duration, SystemTime},
 };
 
-use chancery_core::{Binding, BoxError, Bytes, Card, Error, Operations, Result, ScopeTokens, Version, sync::RwLock};
-use chancery_engine::Engine;
+use chancery_core::{
+    Binding, BoxError, Bytes, Card, Error, GrantLookup, Operations, Result, ScopeTokens, Version,
+    clock::{Clock as _, SystemClock},
+    sync::{Mutex, RwLock},
+};
 use chancery_wire::version::{CardForm, card_form};
 use http::{
     HeaderValue, Method, Request, Response, StatusCode,
@@ -28,33 +34,57 @@ use http::{
     request::Parts,
 };
 use tokio_util::sync::CancellationToken;
+use tower_service::Service;
 
+pub use self::builder::Builder;
 use crate::{
     auth::{Auth, Denial},
     body::Body,
-    card::CardFiles,
+    card::{CardFiles, CardSigner},
     cors::Cors,
+    endpoint::{Defaults, Endpoint, EndpointOptions, Site},
     exchange::{self, Exchange},
     grpc, jsonrpc,
     limit::{Limiter, Limits},
     metrics::Meter,
     rest,
     route::Route,
-    signing::{self, Seal},
     well_known::{self, Documents, WellKnown},
 };
 
-/// The bindings of one or several agents, for whatever HTTP server stands in front of them.
+/// The bindings of one or several agents: a [`tower::Service`](https://docs.rs/tower/latest/tower/trait.Service.html) of HTTP requests.
 ///
-/// [`Server`](crate::Server) does that by itself; this is for those who have one already.
+/// It listens on nothing. Mount it into an application of axum, wrap it in layers of tower, hand it to hyper, or call it in a test:
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use chancery_core::{Card, Operations};
+/// use chancery_server::{Endpoint, Router};
+///
+/// fn application(card: Card, operations: Arc<dyn Operations>) -> chancery_core::Result<axum::Router> {
+///     let agents = Router::builder().base_url("https://agents.example").endpoint(Endpoint::shared("/", card, operations)).build()?;
+///     Ok(axum::Router::new().route("/hello", axum::routing::get(async || "Hello")).fallback_service(agents))
+/// }
+/// ```
+///
+/// Who calls is known by the extensions [`PeerAddress`] and [`auth::PeerCertificate`](crate::auth::PeerCertificate) of a request, if
+/// whoever accepts connections puts them there.
 #[derive(Clone)]
 pub struct Router {
     inner: Arc<Inner>,
 }
 
+/// The address that a request came from: an extension of it, by which anonymous callers are told apart when they are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeerAddress(pub IpAddr);
+
 pub(crate) struct Inner {
     /// The longest path first.
     agents: RwLock<Arc<[Arc<Hosted>]>>,
+    defaults: Defaults,
+    /// Held while agents or their signer change.
+    changing: Mutex<()>,
     pub(crate) limits: Limits,
     pub(crate) limiter: Arc<Limiter>,
     pub(crate) meter: Meter,
@@ -80,8 +110,8 @@ pub(crate) struct Hosted {
     /// Its name in the catalog.
     pub(crate) listed: String,
     pub(crate) operations: Arc<dyn Operations>,
-    /// The engine behind the operations, if it is ours: it knows what grants open.
-    pub(crate) engine: Option<Engine>,
+    /// Who knows what grants open, if anybody does.
+    pub(crate) grants: Option<Arc<dyn GrantLookup>>,
     pub(crate) card: Card,
     pub(crate) cards: CardFiles,
     /// The extensions that it knows.
@@ -93,9 +123,9 @@ pub(crate) struct Hosted {
     /// Who verifies the scope tokens that come with calls; without, they say nothing.
     pub(crate) scope_tokens: Option<Arc<dyn ScopeTokens>>,
     /// What its cards are signed with, if they are.
-    pub(crate) seal: Option<Arc<Seal>>,
+    pub(crate) signer: Option<Arc<dyn CardSigner>>,
     /// Whether that was said of this agent alone.
-    pub(crate) own_seal: bool,
+    own_signer: bool,
 }
 
 impl Hosted {
@@ -104,99 +134,159 @@ impl Hosted {
         self.card.supported_interfaces.first().map_or("", |interface| interface.url.as_str())
     }
 
-    /// An agent with its card, which says where it is and what it knows.
-    pub(crate) fn new(
-        key: &str,
-        path: &str,
-        card: &Card,
-        operations: Arc<dyn Operations>,
-        seal: Option<Arc<Seal>>,
-        since: HeaderValue,
-    ) -> Result<Self> {
-        let extensions = card.capabilities.extensions.iter().map(|extension| extension.uri.clone()).collect();
-        Ok(Self {
-            key: key.to_owned(),
-            path: path.to_owned(),
-            tenant: String::new(),
-            listed: key.to_owned(),
-            operations,
-            engine: None,
-            card: card.clone(),
-            cards: CardFiles::new(card, key, seal.as_deref(), since)?,
-            extensions,
-            versions: crate::server::VERSIONS.to_vec(),
-            bindings: crate::server::BINDINGS.to_vec(),
-            auth: None,
-            scope_tokens: None,
-            seal,
-            own_seal: false,
-        })
-    }
-
     /// The same agent, its cards signed by something else.
-    pub(crate) fn sealed(&self, seal: Option<Arc<Seal>>, since: HeaderValue) -> Result<Self> {
-        let mut agent = Self::new(&self.key, &self.path, &self.card, self.operations.clone(), seal, since)?;
-        (agent.versions, agent.bindings, agent.auth) = (self.versions.clone(), self.bindings.clone(), self.auth.clone());
-        agent.tenant.clone_from(&self.tenant);
-        agent.listed.clone_from(&self.listed);
-        agent.scope_tokens.clone_from(&self.scope_tokens);
-        agent.engine.clone_from(&self.engine);
-        Ok(agent)
+    fn signed(&self, signer: Option<Arc<dyn CardSigner>>, since: HeaderValue) -> Result<Self> {
+        Ok(Self {
+            key: self.key.clone(),
+            path: self.path.clone(),
+            tenant: self.tenant.clone(),
+            listed: self.listed.clone(),
+            operations: self.operations.clone(),
+            grants: self.grants.clone(),
+            cards: CardFiles::new(&self.card, &self.key, signer.as_deref(), since)?,
+            card: self.card.clone(),
+            extensions: self.extensions.clone(),
+            versions: self.versions.clone(),
+            bindings: self.bindings.clone(),
+            auth: self.auth.clone(),
+            scope_tokens: self.scope_tokens.clone(),
+            signer,
+            own_signer: self.own_signer,
+        })
     }
 }
 
 impl Router {
-    pub(crate) fn new(
-        agents: Vec<Arc<Hosted>>,
-        limits: Limits,
-        lenient_version: bool,
-        cors: Cors,
-        routes: Vec<Route>,
-        well_known: WellKnown,
-        shutdown: CancellationToken,
-    ) -> Self {
-        let agents = sorted(agents);
-        let documents = RwLock::new(well_known.documents(&agents));
-        let agents = RwLock::new(agents);
-        let limiter = Limiter::new(limits.clone());
-        let grpc = grpc::Services::new(shutdown.clone());
-        let inner = Inner {
-            agents,
-            limits,
-            limiter,
-            meter: Meter::default(),
-            lenient_version,
-            cors,
-            routes,
-            well_known,
-            documents,
-            shutdown,
-            grpc,
+    /// A router without agents, to be filled.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    /// The base of every URL in the cards.
+    #[must_use]
+    pub fn base_url(&self) -> &str {
+        &self.inner.defaults.base
+    }
+
+    /// How much of everything is allowed.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.inner.limits
+    }
+
+    /// Adds an endpoint, or puts it in the place of the one with the same key. Requests that are under way stay with the one that they
+    /// came for.
+    ///
+    /// # Errors
+    /// When the options mean nothing, or the card cannot be written or signed.
+    pub fn mount(&self, endpoint: Endpoint) -> Result<()> {
+        let Endpoint { path, mut card, operations, grants, options } = endpoint;
+        let site = self.site(&path, options)?;
+        site.complete(&mut card);
+        self.mount_at(site, card, operations, grants)
+    }
+
+    /// Where and how an endpoint would be served, for those who must know it before there are operations; then
+    /// [`mount_at`](Self::mount_at).
+    ///
+    /// # Errors
+    /// When the options mean nothing.
+    pub fn site(&self, path: &str, options: EndpointOptions) -> Result<Site> {
+        self.inner.defaults.site(path, options)
+    }
+
+    /// As [`mount`](Self::mount), with a card that the site has completed.
+    ///
+    /// # Errors
+    /// When the card cannot be written or signed, or asks for what `auth` does not know.
+    pub fn mount_at(&self, site: Site, card: Card, operations: Arc<dyn Operations>, grants: Option<Arc<dyn GrantLookup>>) -> Result<()> {
+        let defaults = &self.inner.defaults;
+        if let Some(auth) = &site.auth {
+            auth.check_skills(&card)?;
+            if !defaults.auth.as_ref().is_some_and(|shared| Arc::ptr_eq(shared, auth)) {
+                auth.find_skills(std::iter::once(&card))?;
+            }
+        }
+        let _changing = self.inner.changing.lock();
+        let own_signer = site.signer.is_some();
+        let signer = site.signer.unwrap_or_else(|| defaults.signer.read().clone());
+        let agent = Hosted {
+            cards: CardFiles::new(&card, &site.key, signer.as_deref(), now()?)?,
+            extensions: card.capabilities.extensions.iter().map(|extension| extension.uri.clone()).collect(),
+            key: site.key,
+            path: site.path,
+            tenant: site.tenant,
+            listed: site.listed,
+            operations,
+            grants,
+            card,
+            versions: site.versions,
+            bindings: site.bindings,
+            auth: site.auth,
+            scope_tokens: defaults.scope_tokens.clone(),
+            signer,
+            own_signer,
         };
-        Self { inner: Arc::new(inner) }
+        self.inner.change(|agents| {
+            agents.retain(|known| known.key != agent.key);
+            agents.push(Arc::new(agent));
+        });
+        Ok(())
     }
 
-    pub(crate) fn inner(&self) -> &Arc<Inner> {
-        &self.inner
+    /// Takes the endpoint with this key out. Requests that are under way are answered.
+    pub fn unmount(&self, key: &str) {
+        let _changing = self.inner.changing.lock();
+        self.inner.change(|agents| agents.retain(|agent| agent.key != key));
     }
 
-    /// Answers a request; `peer` is where it came from, if that is known. Never fails: what goes wrong is
-    /// an answer too.
-    pub async fn handle<B>(&self, request: Request<B>, peer: Option<IpAddr>) -> Response<Body>
-    where
-        B: http_body::Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<BoxError> + Send,
-    {
-        let Ok(response) = self.answer(request, peer).await;
-        response
+    /// Signs the cards with something else from now on, or not at all. Endpoints with a signer of their own keep it.
+    ///
+    /// # Errors
+    /// When a card cannot be signed. Nothing is changed then.
+    pub fn sign(&self, signer: Option<Arc<dyn CardSigner>>) -> Result<()> {
+        let _changing = self.inner.changing.lock();
+        let since = now()?;
+        let signed = |agent: &Arc<Hosted>| match agent.own_signer {
+            true => Ok(agent.clone()),
+            false => agent.signed(signer.clone(), since.clone()).map(Arc::new),
+        };
+        let signed: Vec<_> = self.inner.agents().iter().map(signed).collect::<Result<_>>()?;
+        *self.inner.defaults.signer.write() = signer;
+        self.inner.change(|agents| *agents = signed);
+        Ok(())
     }
 
-    /// The same, in as little room as can be: every connection has that room, and each request is moved there.
-    pub(crate) fn answer<B>(
+    /// Checks that every skill that `auth` demands scopes for is on the card of some endpoint: a skill that is misspelled would be open.
+    ///
+    /// # Errors
+    /// The first that is not.
+    pub fn check_skills(&self) -> Result<()> {
+        let Some(auth) = &self.inner.defaults.auth else { return Ok(()) };
+        let agents = self.inner.agents();
+        let shared = agents.iter().filter(|agent| agent.auth.as_ref().is_some_and(|own| Arc::ptr_eq(own, auth)));
+        auth.find_skills(shared.map(|agent| &agent.card))
+    }
+
+    /// Begins to shut down: the server is no longer ready, and streams end so that their readers come back elsewhere. Requests are still
+    /// answered.
+    pub fn close(&self) {
+        self.inner.shutdown.cancel();
+    }
+
+    /// Counts a connection that was accepted, for `/metrics`.
+    pub fn count_connection(&self) {
+        self.inner.meter.connected();
+    }
+
+    /// Answers a request; `peer` is where it came from, if that is known. Never fails: what goes wrong is an answer too.
+    ///
+    /// This is [`Service::call`] without a box for the future.
+    pub fn handle<B>(
         &self,
         request: Request<B>,
         peer: Option<IpAddr>,
-    ) -> CatchPanic<impl Future<Output = Response<Body>> + Send + use<B>>
+    ) -> impl Future<Output = Result<Response<Body>, Infallible>> + Send + use<B>
     where
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError> + Send,
@@ -204,6 +294,25 @@ impl Router {
         let is_grpc = grpc::is_grpc(request.headers());
         let (head, body) = request.into_parts();
         CatchPanic { handling: self.inner.clone().handle(head, body, peer, is_grpc), is_grpc }
+    }
+}
+
+impl<B> Service<Request<B>> for Router
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError> + Send,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let peer = request.extensions().get().map(|PeerAddress(peer)| *peer);
+        Box::pin(self.handle(request, peer))
     }
 }
 
@@ -246,7 +355,7 @@ impl Inner {
                 return Box::pin(grpc::answer(&self, head, body, peer)).await;
             }
             let mut body = std::pin::pin!(body);
-            let response = self.exchange(&head, body.as_mut(), peer).await;
+            let response = self.answer(&head, body.as_mut(), peer).await;
             // Who was too slow has waited long enough.
             if !body.is_end_stream() && response.status() != StatusCode::REQUEST_TIMEOUT {
                 Box::pin(exchange::discard(&self.limits, &head.headers, body)).await;
@@ -256,7 +365,7 @@ impl Inner {
     }
 
     /// Answers a request that is not gRPC; it may leave the body unread.
-    async fn exchange<B>(&self, head: &Parts, body: B, peer: Option<IpAddr>) -> Response<Body>
+    async fn answer<B>(&self, head: &Parts, body: B, peer: Option<IpAddr>) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes>,
         B::Error: Into<BoxError>,
@@ -313,7 +422,7 @@ impl Inner {
     }
 
     /// Changes the agents; requests that are under way stay with those they came for.
-    pub(crate) fn change(&self, change: impl FnOnce(&mut Vec<Arc<Hosted>>)) {
+    fn change(&self, change: impl FnOnce(&mut Vec<Arc<Hosted>>)) {
         let mut agents = self.agents.write();
         let mut changed = agents.to_vec();
         change(&mut changed);
@@ -349,10 +458,10 @@ impl Inner {
             }
             "/readyz" => text("ready\n".to_owned(), plain),
             "/metrics" => text(self.meter.text(self.limiter.requests(), self.limiter.streams()), "text/plain; version=0.0.4"),
-            signing::KEYS | well_known::CATALOG => {
+            well_known::KEYS_PATH | well_known::CATALOG => {
                 let documents = self.documents.read().clone();
                 let (document, content_type) = match path {
-                    signing::KEYS => (documents.keys?, "application/jwk-set+json"),
+                    well_known::KEYS_PATH => (documents.keys?, "application/jwk-set+json"),
                     _ => (documents.catalog?, "application/json"),
                 };
                 let mut response = Response::new(Body::bytes(document));
@@ -364,6 +473,13 @@ impl Inner {
         };
         Some(if matches!(*method, Method::GET | Method::HEAD) { response } else { not_allowed("GET, HEAD") })
     }
+}
+
+/// Now, as an HTTP date.
+fn now() -> Result<HeaderValue> {
+    let seconds = u64::try_from(SystemClock.now().unix().0).unwrap_or_default();
+    let now = httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+    HeaderValue::from_str(&now).map_err(Error::internal)
 }
 
 fn sorted(mut agents: Vec<Arc<Hosted>>) -> Arc<[Arc<Hosted>]> {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use chancery_core::Bytes;
 use serde_json::{Value, json};
 
-use crate::{
-    router::Hosted,
-    signing::{self, Seal},
-};
+use crate::{card::CardSigner, router::Hosted};
 
-/// The place of the catalog on a server.
+/// The path of the public keys on a server.
+pub const KEYS_PATH: &str = "/.well-known/jwks.json";
+
+/// The path of the catalog on a server.
 pub(crate) const CATALOG: &str = "/.well-known/ai-catalog.json";
 /// What the entries of a catalog are.
 const CARD: &str = "application/a2a-agent-card+json";
@@ -18,8 +18,8 @@ const CARD: &str = "application/a2a-agent-card+json";
 /// What is known of the server itself.
 #[derive(Default)]
 pub(crate) struct WellKnown {
-    /// The public keys of webhook signatures.
-    pub(crate) keys: Option<Value>,
+    /// Public keys that are published whoever signs the cards.
+    pub(crate) keys: Vec<Value>,
     /// The base of every URL.
     pub(crate) base: String,
     /// What the identifiers of agents begin with, if there is a catalog: `urn:air:example.com:agents`.
@@ -41,14 +41,14 @@ impl WellKnown {
     }
 
     fn published(&self, agents: &[Arc<Hosted>]) -> Option<Value> {
-        let mut seals: Vec<&Arc<Seal>> = Vec::new();
+        let mut signers: Vec<&Arc<dyn CardSigner>> = Vec::new();
         // The order in which they were added is gone; that of their paths is as good.
-        for seal in agents.iter().rev().filter_map(|agent| agent.seal.as_ref()) {
-            if !seals.iter().any(|known| Arc::ptr_eq(known, seal)) {
-                seals.push(seal);
+        for signer in agents.iter().rev().filter_map(|agent| agent.signer.as_ref()) {
+            if !signers.iter().any(|known| Arc::ptr_eq(known, signer)) {
+                signers.push(signer);
             }
         }
-        signing::key_set(self.keys.as_ref(), seals.into_iter().map(|seal| &**seal))
+        key_set(&self.keys, signers.into_iter().flat_map(|signer| signer.keys()))
     }
 
     fn catalog(&self, prefix: &str, agents: &[Arc<Hosted>]) -> Value {
@@ -74,4 +74,17 @@ impl WellKnown {
         let host = self.base.split_once("://").map_or(self.base.as_str(), |(_, rest)| rest);
         json!({"specVersion": "1.0", "host": {"displayName": host, "identifier": prefix}, "entries": entries})
     }
+}
+
+/// A key set. Of two keys of one name the first counts.
+fn key_set(own: &[Value], signers: impl Iterator<Item = Value>) -> Option<Value> {
+    let mut keys = own.to_vec();
+    for key in signers {
+        match keys.iter().find(|known| known["kid"] == key["kid"]) {
+            Some(known) if *known == key => {}
+            Some(_) => tracing::debug!(kid = key["kid"].as_str(), "two keys have the same name, and one of them is not published"),
+            None => keys.push(key),
+        }
+    }
+    (!keys.is_empty()).then(|| json!({"keys": keys}))
 }

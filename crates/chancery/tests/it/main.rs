@@ -1,17 +1,31 @@
-//! The whole product: agents, doors and callers.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "tests fail by panicking, and show their tables")]
+//! The whole product: agents, bindings and callers, through real sockets.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    unreachable_pub,
+    reason = "tests fail by panicking, and show their tables"
+)]
 
+mod address;
 mod agent;
+mod auth;
 mod examples;
 mod grant;
+mod grpc;
 mod handoff;
 mod isolation;
+mod malformed;
+mod names;
 mod receiver;
 mod scenario;
 mod scenarios;
 mod sdk;
 mod sdk_servers;
 mod signed;
+mod signing;
+mod tls;
+mod webhook;
 
 use std::io::Write as _;
 

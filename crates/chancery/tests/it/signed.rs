@@ -10,10 +10,9 @@ use std::{
 };
 
 use chancery::{
-    Card, Failure, Memory, Outcome, Server, Turn,
+    Card, Failure, Memory, Outcome, Server, Signing, Turn,
     auth::{Auth, Digest, Holder, Scheme},
     core::security::ApiKeyLocation,
-    server::Signing,
 };
 use chancery_client::seal::{Algorithm, SigningKey};
 use serde_json::{Value, json};

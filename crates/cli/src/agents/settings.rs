@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use chancery::{
+    Signing,
     auth::{Algorithm, CertificateName, Digest, Holder, Jwt, Scheme},
-    server::Signing,
 };
 use chancery_client::oauth;
 use chancery_config::{

@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use anyhow::Result;
-use chancery::{Memory, Mount, Running, Server, Tls, server::Signing};
+use chancery::{Memory, Mount, Running, Server, Signing, Tls};
 use chancery_client::seal::{Algorithm, KeyStore, SigningKey, StoreError};
 
 use super::plan::{Plan, Rules, told};

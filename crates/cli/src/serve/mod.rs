@@ -161,7 +161,7 @@ async fn serve(arguments: &Serve, printer: &Printer) -> Result<()> {
 
 /// Waits until the process is asked to stop, and applies changes of the file meanwhile.
 async fn stay(plan: &Plan, children: &Children, running: &Running) -> Result<()> {
-    let mut stop = std::pin::pin!(chancery::server::stop_signal());
+    let mut stop = std::pin::pin!(chancery::stop_signal());
     let Some(config) = plan.config.as_ref().filter(|_| plan.reload) else { return Ok(stop.await?) };
     let mut current = config.clone();
     let mut watch = Watch::new(current.sources()).await;

@@ -2,10 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use chancery::{Running, Server};
 use chancery_client::{Builder, Client};
 use chancery_core::{Artifact, Binding, Caller, Card, Event, EventStream, Result, Seq, Task, Version};
 use chancery_engine::{Failure, Outcome, Turn, store::Memory};
-use chancery_server::{Running, Server};
 use tokio::sync::Semaphore;
 
 /// Nothing in these tests takes this long, unless it hangs.

@@ -2,10 +2,10 @@
 
 use std::{future::poll_fn, sync::Arc, time::Duration};
 
+use chancery::{Running, Server};
 use chancery_client::Client;
 use chancery_core::{Artifact, Caller, Event, GetTask, Message, Operations as _, Part, SendMessage, Subscribe, TaskState};
 use chancery_engine::{Failure, Outcome, Turn, store::Memory};
-use chancery_server::{Running, Server};
 use tokio::sync::Notify;
 
 use crate::agent::{GRPC_WAYS, JSON_WAYS, LONG, caller, card, next, text_of};

@@ -170,11 +170,8 @@ async fn without_a_card_credentials_are_where_they_usually_are() {
 /// V10-AUTH-003 over gRPC, where every key is metadata.
 #[tokio::test]
 async fn over_grpc_keys_are_metadata() {
-    let server = chancery_server::Server::new(obedient_card(), obedient)
-        .store(chancery_engine::store::Memory::new())
-        .bind("127.0.0.1:0")
-        .await
-        .unwrap();
+    let server =
+        chancery::Server::new(obedient_card(), obedient).store(chancery_engine::store::Memory::new()).bind("127.0.0.1:0").await.unwrap();
     for location in [ApiKeyLocation::Header, ApiKeyLocation::Query, ApiKeyLocation::Cookie] {
         let mut card = obedient_card().interface(server.local_addr().to_string(), Binding::Grpc, Version::V1_0);
         card = demanding(card, &[("key", key(location, "X-Key"))]);

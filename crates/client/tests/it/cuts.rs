@@ -6,13 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use chancery::{Running, Server};
 use chancery_client::{Builder, Client, Notice, Trouble, TroubleKind};
 use chancery_core::{Binding, Caller, ErrorKind, Event, Operations, SendMessage, Seq, TaskState, Version};
 use chancery_engine::{
     Agent, Engine, OnRestart,
     store::{Memory, Store},
 };
-use chancery_server::{Running, Server};
 use tokio::sync::Semaphore;
 
 use crate::{

@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use axum::{http::Method, response::Response};
+use chancery::Server;
 use chancery_client::{Client, Follow, Keyring, Secrets, Trouble, TroubleKind, Update};
 use chancery_core::{
     Binding, Card, ErrorKind, Event, Extension, Operations, SecurityRequirement, SecurityScheme, SendMessage, TaskId, TaskState, Version,
     extension, security::HttpAuthScheme,
 };
 use chancery_engine::store::Memory;
-use chancery_server::Server;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use chancery::Server;
 use chancery_core::{Caller, Carried, ErrorKind, Object, Operations, ScopeTokens, SendMessage, Timestamp};
 use chancery_engine::{Failure, Outcome, Turn, store::Memory};
 use chancery_lattice::{Grant, Issuer, Roots, Scope};
-use chancery_server::Server;
 
 use crate::agent::{GRPC_WAYS, JSON_WAYS, card};
 

@@ -186,13 +186,13 @@ async fn echo(turn: chancery_engine::Turn) -> Result<chancery_engine::Outcome, c
 }
 
 /// A server that signs its cards, with an extended card for everybody.
-async fn sealed(key: SigningKey) -> chancery_server::Running {
+async fn sealed(key: SigningKey) -> chancery::Running {
     let mut card = Card::new("Echo", "Repeats what it hears").skill("echo", "Says your words back");
     card.capabilities.extended_agent_card = Some(true);
     let extended = card.clone().skill("more", "Is for those who ask");
     let engine = chancery_engine::Engine::new(card, echo).extended_card(extended);
-    let server = chancery_server::Server::several().agent("/", engine).store(chancery_engine::store::Memory::new());
-    server.signing(chancery_server::Signing::new(key)).bind("127.0.0.1:0").await.unwrap()
+    let server = chancery::Server::several().agent("/", engine).store(chancery_engine::store::Memory::new());
+    server.signing(chancery::Signing::new(key)).bind("127.0.0.1:0").await.unwrap()
 }
 
 /// SC-22, SC-30, SC-31: a server that signs its cards is believed without any setting, over every binding; so is its extended card. On this

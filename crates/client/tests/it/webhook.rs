@@ -51,7 +51,7 @@ async fn notifications_of_every_version_arrive_once_and_verified() {
 }
 
 /// One delivery of our server, to be tampered with.
-async fn delivery(server: &chancery_server::Running) -> (HeaderMap, Vec<u8>) {
+async fn delivery(server: &chancery::Running) -> (HeaderMap, Vec<u8>) {
     let peer = Peer::start(|_| json_response(200, b"{}")).await;
     Client::connect(server.url()).await.unwrap().send_message(&caller(), with_webhook("work once", &peer.url, "right")).await.unwrap();
     let until = tokio::time::Instant::now() + LONG;
@@ -126,7 +126,7 @@ async fn keys_may_be_at_hand() {
     let text = reqwest::get(&jwks).await.unwrap().bytes().await.unwrap();
     let taken = Receiver::new().keys(&text).unwrap().receive(&headers, &body).await.unwrap();
     assert!(String::from_utf8_lossy(&text).contains(taken.signed_by.as_deref().unwrap()));
-    let stranger = chancery_server::webhook::Key::ephemeral().unwrap().jwks();
+    let stranger = chancery::webhook::Key::ephemeral().unwrap().jwks();
     let rejection = Receiver::new().keys(stranger.as_bytes()).unwrap().receive(&headers, &body).await.unwrap_err();
     assert!(matches!(rejection, Rejection::Signature(_)), "{rejection:?}");
     assert!(Receiver::new().keys(b"{\"keys\":[]}").is_err());

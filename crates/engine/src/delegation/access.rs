@@ -3,7 +3,10 @@
 
 use std::time::Duration;
 
-use chancery_core::{Caller, Error, Grant, Message, OnBehalfOf, Request, Result, Secret, TaskId, Timestamp, TransferContext};
+use async_trait::async_trait;
+use chancery_core::{
+    Caller, Error, Grant, GrantLookup, GrantedTask, Message, OnBehalfOf, Result, Secret, TaskId, Timestamp, TransferContext,
+};
 
 use super::{Passing, receive};
 use crate::{
@@ -101,41 +104,10 @@ pub(crate) async fn owner_by_name(engine: &Inner, caller: &Caller, task: &TaskId
     Ok(granted.unwrap_or(own))
 }
 
-/// The one task that a grant opens.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Opening {
-    /// The tenant that it is of; empty for none.
-    pub tenant: String,
-    /// The task.
-    pub task: TaskId,
-}
-
-impl Opening {
-    /// Whether a grant is enough for a request: it reads the task, watches it, sends it a message, or cancels it. A webhook that comes
-    /// with the message is more than that.
-    #[must_use]
-    pub fn covers(&self, request: &Request) -> bool {
-        let task = match request {
-            Request::GetTask(request) => Some(&request.id),
-            Request::Subscribe(request) => Some(&request.id),
-            Request::CancelTask(request) => Some(&request.id),
-            Request::SendMessage(request) | Request::StreamMessage(request) if request.configuration.push_config.is_none() => {
-                request.message.task_id.as_ref()
-            }
-            _ => None,
-        };
-        task == Some(&self.task) && request.tenant() == self.tenant
-    }
-}
-
-impl Engine {
-    /// What a grant opens; `None` for one that this agent did not give, or that has run out.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub async fn opened_by(&self, grant: &Secret) -> Result<Option<Opening>> {
+#[async_trait]
+impl GrantLookup for Engine {
+    async fn granted(&self, grant: &Secret) -> Result<Option<GrantedTask>> {
         let opened = opened(&self.inner, grant).await?;
-        Ok(opened.map(|(owner, task)| Opening { tenant: owner.tenant().to_owned(), task }))
+        Ok(opened.map(|(owner, task)| GrantedTask::new(owner.tenant(), task)))
     }
 }

@@ -36,7 +36,7 @@ use chancery_core::{
 };
 use serde_json::json;
 
-pub use access::{Opening, Tokens};
+pub use access::Tokens;
 pub use delegate::{Delegating, Delegation};
 pub use delegated::{Delegated, DelegationError};
 pub use handoff::Handoff;

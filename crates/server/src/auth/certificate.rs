@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rustls::pki_types::CertificateDer;
+use rustls_pki_types::CertificateDer;
 
 /// Which name in a certificate says who the caller is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -19,11 +19,18 @@ pub enum CertificateName {
     Fingerprint,
 }
 
-/// The certificate that the peer of a connection has shown, and TLS has verified.
+/// The certificate that the peer of a connection has shown, and TLS has verified: an extension of a request, for
+/// [`Scheme::mutual_tls`](super::Scheme::mutual_tls).
 #[derive(Debug, Clone)]
-pub(crate) struct PeerCertificate(pub(crate) Arc<CertificateDer<'static>>);
+pub struct PeerCertificate(Arc<CertificateDer<'static>>);
 
 impl PeerCertificate {
+    /// A certificate in DER. Whoever puts it into a request has verified it.
+    #[must_use]
+    pub fn new(der: Vec<u8>) -> Self {
+        Self(Arc::new(CertificateDer::from(der)))
+    }
+
     /// The names of a kind; none when the certificate cannot be read.
     pub(super) fn names(&self, kind: CertificateName) -> Vec<String> {
         if kind == CertificateName::Fingerprint {

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
+use chancery_core::clock::{Clock as _, SystemClock};
 use chancery_core::{Error, Result};
-use chancery_engine::clock::{Clock as _, SystemClock};
 use jsonwebtoken::{Algorithm as Alg, Validation};
 use serde_json::{Map, Value};
 

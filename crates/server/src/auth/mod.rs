@@ -30,12 +30,13 @@ use http::{HeaderName, HeaderValue, request::Parts};
 use tokio::time::Instant;
 
 use self::scheme::{Identity, Kind, Proven};
+pub(crate) use self::skill::shown_to;
 pub use self::{
-    certificate::CertificateName,
+    certificate::{CertificateName, PeerCertificate},
     jwt::{Algorithm, Jwt},
     scheme::{Digest, Holder, Scheme},
 };
-pub(crate) use self::{certificate::PeerCertificate, skill::shown_to};
+
 /// Who may come in.
 ///
 /// ```

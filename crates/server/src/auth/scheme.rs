@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
+use chancery_core::clock::{Clock as _, SystemClock};
 use chancery_core::{
     Carried, ScopeTokens, Secret, SecurityScheme,
     security::{ApiKeyLocation, ApiKeyScheme, HttpAuthScheme, MutualTlsScheme, OpenIdConnectScheme},
 };
-use chancery_engine::clock::{Clock as _, SystemClock};
 use http::{
     HeaderMap, HeaderName,
     header::{AUTHORIZATION, COOKIE},

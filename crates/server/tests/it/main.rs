@@ -1,18 +1,6 @@
-//! The doors, through real sockets.
+//! The bindings without an engine.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::print_stdout,
-    unreachable_pub,
-    reason = "a test fails by panicking and says why"
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub, reason = "a test fails by panicking and says why")]
 
-mod address;
-mod auth;
-mod grpc;
-mod malformed;
-mod names;
-mod signing;
-mod tls;
-mod webhook;
+mod echo;
+mod service;

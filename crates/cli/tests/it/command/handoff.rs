@@ -1,12 +1,12 @@
 //! Tasks that an agent hands over to another one.
 
+use chancery::{Running, Server};
 use chancery_core::{Artifact, Card};
 use chancery_engine::{
     Engine, Failure, Outcome, Turn,
     delegation::{Handoff, Passing},
     store::Memory,
 };
-use chancery_server::{Running, Server};
 
 use super::{Desk, field, terminal::Terminal};
 

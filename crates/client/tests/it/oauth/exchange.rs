@@ -8,13 +8,13 @@ use std::{
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
-use chancery_client::{Client, Keyring, Secrets, oauth::Exchange};
-use chancery_core::{Caller, Object, Peers as _, Presented, SendMessage, security::ApiKeyLocation};
-use chancery_engine::{Failure, Outcome, Turn, store::Memory};
-use chancery_server::{
+use chancery::{
     Running, Server,
     auth::{Auth, Digest, Holder, Jwt, Scheme},
 };
+use chancery_client::{Client, Keyring, Secrets, oauth::Exchange};
+use chancery_core::{Caller, Object, Peers as _, Presented, SendMessage, security::ApiKeyLocation};
+use chancery_engine::{Failure, Outcome, Turn, store::Memory};
 use serde_json::{Value, json};
 
 use super::{answer, fields};

@@ -9,13 +9,13 @@ use std::{
     time::Duration,
 };
 
-use chancery_client::{Client, oauth::OAuth};
-use chancery_core::Card;
-use chancery_engine::store::Memory;
-use chancery_server::{
+use chancery::{
     Running, Server,
     auth::{Auth, Jwt, Scheme},
 };
+use chancery_client::{Client, oauth::OAuth};
+use chancery_core::Card;
+use chancery_engine::store::Memory;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},

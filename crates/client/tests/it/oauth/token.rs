@@ -2,16 +2,16 @@
 
 use std::sync::{Arc, Mutex};
 
+use chancery::{
+    Server,
+    auth::{Auth, Jwt, Scheme},
+};
 use chancery_client::{
     Client, Trouble,
     oauth::{Exchange, Flow, OAuth, Prompt, SignIn, Tokens},
 };
 use chancery_core::{Binding, ErrorKind, Version};
 use chancery_engine::{Failure, Outcome, Turn, store::Memory};
-use chancery_server::{
-    Server,
-    auth::{Auth, Jwt, Scheme},
-};
 use serde_json::json;
 
 use super::provider::{AUDIENCE, Browser, Provider, call, card_of};

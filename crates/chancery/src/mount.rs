@@ -1,0 +1,107 @@
+//! A mount: an agent, the path it is served at, and what is different there from the rest of the server.
+
+use std::sync::Arc;
+
+use chancery_core::{Binding, Card, Operations, Version};
+use chancery_engine::{Builder, Engine};
+use chancery_server::{Auth, EndpointOptions};
+
+use crate::signing::Signing;
+
+/// An agent and the path it is served at, with what is different there from the rest of the server.
+#[must_use = "a mount is nothing until a server has it"]
+pub struct Mount {
+    pub(crate) path: String,
+    pub(crate) key: Option<String>,
+    pub(crate) target: Target,
+    pub(crate) options: EndpointOptions,
+    /// What is said about signatures; nothing, none, or these.
+    pub(crate) signing: Option<Option<Signing>>,
+}
+
+/// What is mounted.
+pub(crate) enum Target {
+    Agent(Box<Builder>, Wrap),
+    Operations(Box<Card>, Arc<dyn Operations>),
+}
+
+/// What stands between the bindings and an engine.
+pub(crate) type Wrap = Box<dyn FnOnce(Engine) -> Arc<dyn Operations> + Send>;
+
+impl Mount {
+    /// An agent at a path such as `/writer`.
+    pub fn agent(path: impl Into<String>, agent: Builder) -> Self {
+        Self::new(path, Target::Agent(Box::new(agent), Box::new(|engine| Arc::new(engine))))
+    }
+
+    /// Anything else that can do the operations, under a card of its own.
+    pub fn operations(path: impl Into<String>, card: Card, operations: Arc<dyn Operations>) -> Self {
+        Self::new(path, Target::Operations(Box::new(card), operations))
+    }
+
+    fn new(path: impl Into<String>, target: Target) -> Self {
+        Self { path: path.into(), key: None, target, options: EndpointOptions::new(), signing: None }
+    }
+
+    /// Puts something between the bindings and the agent's engine.
+    pub fn through(mut self, wrap: impl FnOnce(Engine) -> Arc<dyn Operations> + Send + 'static) -> Self {
+        if let Target::Agent(_, known) = &mut self.target {
+            *known = Box::new(wrap);
+        }
+        self
+    }
+
+    /// The agent's key on the server, under which its tasks are kept; made from the path when not said.
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        let key = key.into();
+        self.key = Some(key.clone());
+        self.with(|options| options.key(key))
+    }
+
+    /// The agent's name in the server's catalog, instead of its key.
+    pub fn listed(self, name: impl Into<String>) -> Self {
+        self.with(|options| options.listed(name))
+    }
+
+    /// The value that clients of this agent repeat in every request, as its card tells them.
+    pub fn tenant(self, tenant: impl Into<String>) -> Self {
+        self.with(|options| options.tenant(tenant))
+    }
+
+    /// Who may call this agent, instead of those who may call the others.
+    pub fn auth(self, auth: Auth) -> Self {
+        self.with(|options| options.auth(auth))
+    }
+
+    /// Lets everybody call this agent, whatever the server says of the others.
+    pub fn open(self) -> Self {
+        self.with(EndpointOptions::open)
+    }
+
+    /// What the cards of this agent are signed with, instead of what those of the others are signed with.
+    pub fn signing(mut self, signing: Signing) -> Self {
+        self.signing = Some(Some(signing));
+        self
+    }
+
+    /// Leaves the cards of this agent as they are, whatever the server says of the others.
+    pub fn unsigned(mut self) -> Self {
+        self.signing = Some(None);
+        self
+    }
+
+    /// Which versions this agent is served in, instead of all that the server has.
+    pub fn versions(self, versions: impl IntoIterator<Item = Version>) -> Self {
+        self.with(|options| options.versions(versions))
+    }
+
+    /// Which bindings this agent is served over, the preferred one first.
+    pub fn bindings(self, bindings: impl IntoIterator<Item = Binding>) -> Self {
+        self.with(|options| options.bindings(bindings))
+    }
+
+    fn with(mut self, change: impl FnOnce(EndpointOptions) -> EndpointOptions) -> Self {
+        self.options = change(self.options);
+        self
+    }
+}

@@ -1,0 +1,389 @@
+//! A server: agents, a store, a port.
+
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use chancery_core::{Binding, Bytes, Card, Error, Peers, Result, ScopeTokens, Version, sync::Mutex};
+use chancery_engine::{
+    Agent, Builder, Engine,
+    push::Schedule,
+    store::{Sqlite, Store},
+};
+use chancery_net::{Client, Guard, Timeouts};
+use chancery_server::{
+    Auth, Limits, Router,
+    auth::{CertificateName, Scheme},
+};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    host::Host,
+    listen,
+    mount::Mount,
+    running::Running,
+    signing::{CardKeys, Signing},
+    tls::Tls,
+    webhook::{Key, Webhooks},
+};
+
+/// Where data is kept unless something else is said.
+const DATA: &str = ".a2a";
+/// The tasks in the data folder.
+const TASKS: &str = "tasks.db";
+
+/// Serves agents: every version and binding of A2A on one port, tasks kept in a file.
+///
+/// ```no_run
+/// use chancery::{Card, Failure, Outcome, Server, Turn};
+///
+/// async fn echo(turn: Turn) -> Result<Outcome, Failure> {
+///     Ok(Outcome::reply(turn.text()))
+/// }
+///
+/// # async fn run() -> chancery::Result<()> {
+/// let card = Card::new("Echo", "Repeats what it hears").skill("echo", "Says your words back");
+/// Server::new(card, echo).serve("127.0.0.1:7420").await
+/// # }
+/// ```
+#[must_use = "a server does nothing until it is bound"]
+pub struct Server {
+    agents: Vec<Mount>,
+    store: Option<Arc<dyn Store>>,
+    data: Option<PathBuf>,
+    public_url: Option<String>,
+    router: chancery_server::Builder,
+    tls: Option<Tls>,
+    auth: Option<Auth>,
+    signing: Option<Signing>,
+    catalog: Option<String>,
+    guard: Guard,
+    schedule: Option<Schedule>,
+    grace: Duration,
+    peers: Option<Arc<dyn Peers>>,
+}
+
+impl Server {
+    /// A server with one agent, at the root.
+    pub fn new(card: Card, agent: impl Agent) -> Self {
+        Self::several().agent("/", Engine::new(card, agent))
+    }
+
+    /// A server for several agents, each at a path of its own.
+    pub fn several() -> Self {
+        Self {
+            agents: Vec::new(),
+            store: None,
+            data: None,
+            public_url: None,
+            router: Router::builder(),
+            tls: None,
+            auth: None,
+            signing: None,
+            catalog: None,
+            guard: Guard::new(),
+            schedule: None,
+            grace: Duration::from_secs(30),
+            peers: peers(),
+        }
+    }
+
+    /// Adds an agent at a path such as `/writer`.
+    pub fn agent(self, path: impl Into<String>, agent: Builder) -> Self {
+        self.mount(Mount::agent(path, agent))
+    }
+
+    /// Mounts an agent, or anything else that can do the operations.
+    pub fn mount(mut self, mount: Mount) -> Self {
+        self.agents.push(mount);
+        self
+    }
+
+    /// Where tasks are kept, instead of a file in the data folder.
+    pub fn store(self, store: impl Store) -> Self {
+        self.shared_store(Arc::new(store))
+    }
+
+    /// Where tasks are kept, shared with others.
+    pub fn shared_store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// The folder for tasks and keys; `.a2a` in the working folder when neither this nor a store is said.
+    pub fn data(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.data = Some(folder.into());
+        self
+    }
+
+    /// How the world reaches this server, when that is not the address it listens on: the base of every
+    /// URL in the cards.
+    pub fn public_url(mut self, url: impl Into<String>) -> Self {
+        self.public_url = Some(url.into());
+        self
+    }
+
+    /// Which versions are served; all when not said. The compact dialect comes with v1.0.
+    pub fn versions(mut self, versions: impl IntoIterator<Item = Version>) -> Self {
+        self.router = self.router.versions(versions);
+        self
+    }
+
+    /// Which bindings are served; all when not said.
+    pub fn bindings(mut self, bindings: impl IntoIterator<Item = Binding>) -> Self {
+        self.router = self.router.bindings(bindings);
+        self
+    }
+
+    /// Takes a call of v1.0 for what it is although it does not name its version. The protocol says that
+    /// it is v0.3 then, and not understood.
+    pub fn lenient_version(mut self, lenient: bool) -> Self {
+        self.router = self.router.lenient_version(lenient);
+        self
+    }
+
+    /// How much of everything is allowed.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.router = self.router.limits(limits);
+        self
+    }
+
+    /// Lets web pages of this origin call the agents; `*` for all.
+    pub fn origin(mut self, origin: impl Into<String>) -> Self {
+        self.router = self.router.origin(origin);
+        self
+    }
+
+    /// Has everything at a path such as `/login`, and below it, answered by this instead of by an agent. Bodies are read whole,
+    /// within the limits; who may come is for the answer to decide.
+    ///
+    /// ```
+    /// # use chancery::{Card, Failure, Outcome, Turn, core::Bytes};
+    /// use chancery::Server;
+    ///
+    /// # async fn echo(turn: Turn) -> Result<Outcome, Failure> { Ok(Outcome::reply(turn.text())) }
+    /// let server = Server::new(Card::new("Echo", "Repeats"), echo);
+    /// let server = server.route("/about", |_| async { http::Response::new(Bytes::from("Served by Chancery\n")) });
+    /// ```
+    pub fn route<F, A>(mut self, path: impl Into<String>, answer: F) -> Self
+    where
+        F: Fn(http::Request<Bytes>) -> A + Send + Sync + 'static,
+        A: Future<Output = http::Response<Bytes>> + Send + 'static,
+    {
+        self.router = self.router.route(path, answer);
+        self
+    }
+
+    /// Which addresses webhooks may be at, instead of public ones only. A server that listens on loopback
+    /// only lets webhooks there through in any case.
+    pub fn guard(mut self, guard: Guard) -> Self {
+        self.guard = guard;
+        self
+    }
+
+    /// When failed notifications are tried again.
+    pub fn schedule(mut self, schedule: Schedule) -> Self {
+        self.schedule = Some(schedule);
+        self
+    }
+
+    /// Serves over TLS.
+    pub fn tls(mut self, tls: Tls) -> Self {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// Who may call the agents; everybody when not said. The cards tell callers what they need. Cards, health, metrics and
+    /// the keys of webhook signatures stay open.
+    ///
+    /// ```no_run
+    /// # use chancery::{Card, Failure, Outcome, Turn};
+    /// # async fn run(card: Card) -> chancery::Result<()> {
+    /// use chancery::{Server, auth::{Auth, Jwt, Scheme}};
+    ///
+    /// async fn greet(turn: Turn) -> Result<Outcome, Failure> {
+    ///     Ok(Outcome::reply(format!("Hello {}", turn.caller().identity().subject.as_deref().unwrap_or("stranger"))))
+    /// }
+    /// let auth = Auth::new().scheme("oidc", Scheme::jwt(Jwt::issuer("https://id.example", ["agents"])));
+    /// Server::new(card, greet).auth(auth).serve("127.0.0.1:7420").await
+    /// # }
+    /// ```
+    pub fn auth(mut self, auth: Auth) -> Self {
+        self.auth = Some(auth);
+        self
+    }
+
+    /// Who verifies the scope tokens that come with calls, in the header `A2A-Scope-Token`. A call whose token does not
+    /// verify is refused. Without this the header says nothing.
+    pub fn scope_tokens(mut self, tokens: Arc<dyn ScopeTokens>) -> Self {
+        self.router = self.router.scope_tokens(tokens);
+        self
+    }
+
+    /// Signs the cards of the agents, public and extended ones, and serves the public keys. It is done when a card or a key changes, not for
+    /// each request.
+    pub fn signing(mut self, signing: Signing) -> Self {
+        self.signing = Some(signing);
+        self
+    }
+
+    /// Lists the agents in a catalog at `/.well-known/ai-catalog.json`, under identifiers that begin with this and end with the key of each,
+    /// such as `urn:air:example.com:agents`. When not said, several agents are listed under the name of the server's host.
+    pub fn catalog(mut self, prefix: impl Into<String>) -> Self {
+        self.catalog = Some(prefix.into());
+        self
+    }
+
+    /// Who finds the agents that those here pass work on to, unless they say so themselves. With the feature `client`, a client without
+    /// credentials when nothing is said.
+    pub fn peers(mut self, peers: impl Peers + 'static) -> Self {
+        self.peers = Some(Arc::new(peers));
+        self
+    }
+
+    /// How long answers and turns may take to finish when the server stops.
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    /// Serves until the process is asked to stop (SIGINT or SIGTERM), and then stops in an orderly way.
+    ///
+    /// # Errors
+    /// When the address cannot be listened on, or the data folder cannot be used.
+    pub async fn serve(self, address: impl tokio::net::ToSocketAddrs) -> Result<()> {
+        let running = self.bind(address).await?;
+        tracing::info!(url = running.url(), "serving");
+        stop_signal().await.map_err(Error::internal)?;
+        running.shutdown().await;
+        Ok(())
+    }
+
+    /// Begins to serve, and gives a handle to do more with.
+    ///
+    /// # Errors
+    /// As [`serve`](Self::serve).
+    pub async fn bind(mut self, address: impl tokio::net::ToSocketAddrs) -> Result<Running> {
+        let listener = listen_on(address).await?;
+        let local = listener.local_addr().map_err(Error::internal)?;
+        let base = self.public_url.clone().unwrap_or_else(|| base_url(local, self.tls.is_some()));
+        let (data, store) = match (self.data.take(), self.store.take()) {
+            (data, Some(store)) => (data, store),
+            (data, None) => {
+                let folder = data.unwrap_or_else(|| DATA.into());
+                let store = open(&folder).await?;
+                (Some(folder), Arc::new(store) as Arc<dyn Store>)
+            }
+        };
+        let key = webhook_key(data).await?;
+        let guard = if local.ip().is_loopback() { self.guard.clone().loopback(true) } else { self.guard.clone() };
+        let client = Client::new(guard, Timeouts::default()).map_err(Error::internal)?;
+        let webhooks = Webhooks::new(client.clone(), key.clone());
+        let router = self.router(&base, client, &key)?;
+        let host = Host { router: router.clone(), store, webhooks, schedule: self.schedule, peers: self.peers };
+        let mut engines = Vec::new();
+        for mount in self.agents {
+            engines.extend(host.mount(mount, None)?);
+        }
+        router.check_skills()?;
+        let shutdown = CancellationToken::new();
+        if let Some(tls) = &self.tls {
+            tokio::spawn(tls.clone().watch(shutdown.clone()));
+        }
+        let serving = tokio::spawn(Box::pin(listen::serve(listener, self.tls, router, shutdown.clone(), self.grace)));
+        Ok(Running { local, host, engines: Mutex::new(engines), shutdown, serving, grace: self.grace })
+    }
+
+    /// The router, without its agents.
+    fn router(&mut self, base: &str, client: Client, key: &Key) -> Result<Router> {
+        let several = self.agents.len() > 1;
+        let certificates = self.tls.as_ref().is_some_and(Tls::asks_for_certificates);
+        let mut router = std::mem::replace(&mut self.router, Router::builder());
+        router = router.base_url(base).several(several).key_client(client).client_certificates(certificates).published_keys([key.jwk()]);
+        // Who asks for certificates and says nothing else means that they are needed.
+        let mutual = || Auth::new().scheme("mtls", Scheme::mutual_tls(CertificateName::default()));
+        if let Some(auth) = self.auth.take().or_else(|| certificates.then(mutual)) {
+            router = router.auth(auth);
+        }
+        if let Some(signing) = self.signing.take() {
+            router = router.signer(Arc::new(CardKeys::new(signing, base.trim_end_matches('/'))));
+        }
+        if let Some(catalog) = self.catalog.take().or_else(|| several.then(|| format!("urn:air:{}:agents", name_of(base)))) {
+            router = router.catalog(catalog);
+        }
+        router.build()
+    }
+}
+
+async fn listen_on(address: impl tokio::net::ToSocketAddrs) -> Result<TcpListener> {
+    let mut last = io::Error::new(io::ErrorKind::InvalidInput, "the address names nothing");
+    for address in tokio::net::lookup_host(address).await.map_err(Error::internal)? {
+        match listen::bind(address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => last = io::Error::new(error.kind(), format!("cannot listen on {address}: {error}")),
+        }
+    }
+    Err(Error::internal(last))
+}
+
+async fn open(folder: &Path) -> Result<Sqlite> {
+    tokio::fs::create_dir_all(folder).await.map_err(Error::internal)?;
+    Sqlite::open(folder.join(TASKS)).await.map_err(Error::internal)
+}
+
+/// The key that signs notifications: kept in the data folder, or made anew when there is none.
+async fn webhook_key(data: Option<PathBuf>) -> Result<Key> {
+    let Some(folder) = data else { return Key::ephemeral().map_err(Error::internal) };
+    let opened = tokio::task::spawn_blocking(move || Key::open(folder)).await;
+    opened.map_err(Error::internal)?.map_err(Error::internal)
+}
+
+/// Waits until the process is asked to stop, by SIGINT or SIGTERM.
+///
+/// # Errors
+/// When signals cannot be listened for.
+pub async fn stop_signal() -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+        tokio::select! {
+            signal = tokio::signal::ctrl_c() => signal,
+            _ = terminate.recv() => Ok(()),
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await
+}
+
+/// The name of the host in a URL.
+fn name_of(base: &str) -> String {
+    url::Url::parse(base).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_else(|| "localhost".to_owned())
+}
+
+/// Whoever finds other agents when nothing is said.
+#[cfg(feature = "client")]
+fn peers() -> Option<Arc<dyn Peers>> {
+    Some(Arc::new(chancery_client::Client::builder().peers()))
+}
+
+/// Whoever finds other agents when nothing is said.
+#[cfg(not(feature = "client"))]
+fn peers() -> Option<Arc<dyn Peers>> {
+    None
+}
+
+/// The URL of an address that nobody gave a better name.
+fn base_url(address: SocketAddr, tls: bool) -> String {
+    let scheme = if tls { "https" } else { "http" };
+    let port = address.port();
+    match address.ip() {
+        ip if ip.is_unspecified() => format!("{scheme}://localhost:{port}"),
+        IpAddr::V4(ip) => format!("{scheme}://{ip}:{port}"),
+        IpAddr::V6(ip) => format!("{scheme}://[{ip}]:{port}"),
+    }
+}
