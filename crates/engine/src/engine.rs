@@ -20,6 +20,7 @@ use crate::{
     keys::Keys,
     live::Live,
     live_tasks::LiveTasks,
+    names::NamedTasks,
     push::{self, Outbox, Post, Schedule, Sender},
     store::{self, Due, Owner, Store, memory::Memory},
 };
@@ -48,7 +49,7 @@ const STOP_TIME: Duration = Duration::from_secs(5);
 /// ```
 #[derive(Clone)]
 pub struct Engine {
-    pub(crate) inner: Arc<Inner>,
+    pub(crate) operations: NamedTasks,
     /// Held by users only; when the last of them is gone, the engine stops.
     _guard: Option<Arc<Guard>>,
 }
@@ -166,36 +167,40 @@ impl Engine {
         }
     }
 
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        self.operations.inner()
+    }
+
     /// The agent's card.
     #[must_use]
     pub fn card(&self) -> Arc<Card> {
-        self.inner.setup().card.clone()
+        self.inner().setup().card.clone()
     }
 
     /// The agent's key on its server.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.inner.name
+        &self.inner().name
     }
 
     /// Goes on with another agent, its cards and its policies. Turns that are running end as they began.
     /// The store, the name, the clock and the sender stay what they were.
     pub fn change(&self, to: Builder) {
         let setup = Setup { card: Arc::new(to.card), extended: to.extended, agent: to.agent, options: to.options };
-        self.inner.setup.store(Arc::new(setup));
+        self.inner().setup.store(Arc::new(setup));
     }
 
     /// Stops: takes nothing new, gives running turns this long to end, and hands back what is left, so
     /// that another process takes it over at once.
     pub async fn shutdown(&self, grace: Duration) {
-        self.inner.drivers.close();
+        self.inner().drivers.close();
         let ended = tokio::time::timeout(grace, self.idle()).await.is_ok();
-        self.inner.stopping.cancel();
+        self.inner().stopping.cancel();
         // A commit that is under way renews its lease, so leases are ended when nobody can commit any more.
-        let gone = tokio::time::timeout(STOP_TIME, self.inner.drivers.wait()).await.is_ok();
+        let gone = tokio::time::timeout(STOP_TIME, self.inner().drivers.wait()).await.is_ok();
         tracing::info!(ended, gone, "the engine stopped");
-        let past = clock::before(self.inner.now(), Duration::from_millis(1));
-        if let Err(error) = self.inner.store.renew(&self.inner.holder, past).await {
+        let past = clock::before(self.inner().now(), Duration::from_millis(1));
+        if let Err(error) = self.inner().store.renew(&self.inner().holder, past).await {
             tracing::warn!(%error, "the leases could not be handed back");
         }
     }
@@ -206,7 +211,7 @@ impl Engine {
     /// # Errors
     /// When the store cannot be read or written.
     pub async fn deliver_due(&self) -> Result<usize> {
-        match self.inner.deliverer() {
+        match self.inner().deliverer() {
             Some(outbox) => outbox.round().await.map_err(unavailable),
             None => Ok(0),
         }
@@ -218,7 +223,7 @@ impl Engine {
     /// # Errors
     /// When the store cannot be read or written.
     pub async fn look_after(&self) -> Result<()> {
-        crate::recover::round(&self.inner).await.map_err(unavailable)
+        crate::recover::round(self.inner()).await.map_err(unavailable)
     }
 
     /// The caller's notifications that nobody tries to deliver any more, oldest first.
@@ -226,7 +231,7 @@ impl Engine {
     /// # Errors
     /// When the store cannot be read.
     pub async fn dead_letters(&self, caller: &Caller, limit: usize) -> Result<Vec<Due>> {
-        self.inner.store.dead(&self.inner.owner(caller), limit).await.map_err(unavailable)
+        self.inner().store.dead(&self.inner().owner(caller), limit).await.map_err(unavailable)
     }
 
     /// Tries the dead notifications of a task again, from the beginning of the schedule, and says how
@@ -235,18 +240,18 @@ impl Engine {
     /// # Errors
     /// [`ErrorKind::TaskNotFound`] when the caller has no such task.
     pub async fn redeliver(&self, caller: &Caller, task: &TaskId) -> Result<usize> {
-        let owner = self.inner.owner(caller);
-        let known = self.inner.store.configs(&owner, task).await.map_err(unavailable)?;
+        let owner = self.inner().owner(caller);
+        let known = self.inner().store.configs(&owner, task).await.map_err(unavailable)?;
         known.ok_or_else(|| Error::task_not_found(task.as_str()))?;
-        let revived = self.inner.store.revive(&owner, task, self.inner.now()).await.map_err(unavailable)?;
-        self.inner.outbox.notify_one();
+        let revived = self.inner().store.revive(&owner, task, self.inner().now()).await.map_err(unavailable)?;
+        self.inner().outbox.notify_one();
         Ok(revived)
     }
 
     /// Waits until no task is live.
     async fn idle(&self) {
         loop {
-            let all = self.inner.live_tasks.all();
+            let all = self.inner().live_tasks.all();
             all.iter().for_each(|live| live.set_going());
             if !all.iter().any(|live| live.has_driver()) {
                 return;
@@ -442,7 +447,7 @@ impl Builder {
             }
         }
         let guard = Some(Arc::new(Guard(inner.stopping.clone())));
-        Engine { inner, _guard: guard }
+        Engine { operations: NamedTasks::new(inner), _guard: guard }
     }
 }
 
@@ -455,7 +460,7 @@ impl Inner {
 
     pub(crate) fn operations(&self) -> Arc<dyn Operations> {
         match self.this.upgrade() {
-            Some(inner) => Arc::new(Engine { inner, _guard: None }),
+            Some(inner) => Arc::new(NamedTasks::new(inner)),
             // Only reached while the engine is being dropped, when nobody calls any more.
             None => Arc::new(crate::service::Closed),
         }

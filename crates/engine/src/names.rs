@@ -1,4 +1,4 @@
-//! Tasks under the names that their callers gave them (CONV-TASK-005, CONV-TASK-006).
+//! Aliases: tasks under the names that their callers gave them, as clients of v0.1 do (CONV-TASK-005, CONV-TASK-006).
 //!
 //! ```text
 //! name ── free ──────────────> a task with exactly this id
@@ -17,15 +17,22 @@ use std::{
     task::{Context, Poll},
 };
 
+use async_trait::async_trait;
 use chancery_core::{
-    Caller, Error, ErrorKind, Event, EventStream, Message, PushConfigId, Result, SendMessage, Seq, SharedEvent, Task, TaskId,
+    Caller, CancelTask, Card, DeletePushConfig, Error, ErrorKind, Event, EventStream, GetExtendedCard, GetPushConfig, GetTask,
+    ListPushConfigs, ListTasks, Message, Operations, PushConfig, PushConfigId, PushConfigPage, Request, Result, SendMessage, SendReply,
+    Seq, SharedEvent, Subscribe, Task, TaskId, TaskPage,
 };
 use futures_core::Stream;
 
 use crate::{
-    engine::{Engine, unavailable},
+    delegation::{access, view},
+    driver::Wait,
+    engine::{Inner, unavailable},
     feed::trimmed,
     live::Live,
+    send::Sent,
+    service::{Answering, TaskService},
     store::Owner,
 };
 
@@ -56,39 +63,196 @@ fn derived(owner: &Owner, relation: &str, id: &TaskId) -> TaskId {
     format!("{PREFIX}{digest:032x}").into()
 }
 
-impl Engine {
-    /// The task that a caller means.
-    pub(crate) async fn meant(&self, caller: &Caller, owner: &Owner, id: &TaskId) -> Result<Arc<Live>> {
-        // A grant is for one task, whatever names its owner has given to others.
-        if !caller.call().names_tasks || *owner != self.inner.owner(caller) {
-            return self.inner.find(owner, id).await;
-        }
-        self.named(owner, id, |_| true).await?.ok_or_else(|| Error::task_not_found(id.as_str()))
+/// Operations under the names that callers give their tasks: a decorator of the [`TaskService`], which knows ids. Callers who do not name
+/// their tasks pass by.
+#[derive(Clone)]
+pub(crate) struct NamedTasks {
+    tasks: TaskService,
+}
+
+impl NamedTasks {
+    pub(crate) fn new(engine: Arc<Inner>) -> Self {
+        Self { tasks: TaskService::new(engine) }
     }
 
-    /// The id of the task that a caller means. Only of those who name their tasks is it known to exist.
-    pub(crate) async fn meant_id(&self, caller: &Caller, owner: &Owner, id: &TaskId) -> Result<TaskId> {
-        if caller.call().names_tasks { Ok(self.meant(caller, owner, id).await?.id.clone()) } else { Ok(id.clone()) }
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.tasks.inner
+    }
+
+    /// Whether a caller asks for a task by a name of its own. A grant is for one task, whatever names its owner has given to others.
+    async fn is_name(&self, caller: &Caller, name: &TaskId) -> Result<bool> {
+        Ok(caller.call().names_tasks && access::owner(self.inner(), caller, name).await? == self.inner().owner(caller))
+    }
+
+    /// The id of the task that a caller means. A name that stands for no task is its own id: that nobody has such a task, the operation says.
+    async fn resolve(&self, caller: &Caller, name: &TaskId) -> Result<TaskId> {
+        if !self.is_name(caller, name).await? {
+            return Ok(name.clone());
+        }
+        let live = self.tasks.named(&self.inner().owner(caller), name, |_| true).await?;
+        Ok(live.map_or_else(|| name.clone(), |live| live.id.clone()))
+    }
+
+    /// Sends a message to the task of a name.
+    async fn send_named(&self, caller: &Caller, request: Box<SendMessage>, name: TaskId) -> Result<SendReply> {
+        let (wait, history) = (Wait::of(&request.configuration), request.configuration.history_length);
+        match self.tasks.send(caller, request, wait).await.map_err(|failed| error(failed, &name))? {
+            Sent::Message(mut message) => {
+                message.task_id = Some(name);
+                Ok(SendReply::Message(message))
+            }
+            Sent::Task { live, .. } => {
+                let task = view::task(*live.into_task(), view::is_aware(caller));
+                self.presented(&self.inner().owner(caller), task, &name, history).await.map(SendReply::from)
+            }
+        }
     }
 
     /// A task for a caller who names its tasks.
-    pub(crate) async fn look_by_name(&self, owner: &Owner, name: &TaskId, history: Option<i32>) -> Result<Task> {
-        let plain = match self.look(owner, name).await {
+    async fn look(&self, owner: &Owner, name: &TaskId, history: Option<i32>) -> Result<Task> {
+        let plain = match self.tasks.look(owner, name).await {
             Err(error) if error.kind() == ErrorKind::TaskNotFound => None,
             found => Some(found?),
         };
         // Most tasks go by their ids, and those that are not finished go by nothing else.
         if let Some(task) = plain
-            && (!task.status.state.is_terminal() || self.noted(owner, name).await?.is_none())
+            && (!task.status.state.is_terminal() || self.tasks.noted(owner, name).await?.is_none())
         {
             return self.presented(owner, task, name, history).await;
         }
         // A task that is about to follow another cannot be shown yet; the other can.
-        let live = self.named(owner, name, |live| live.seq() > Seq::START).await?;
+        let live = self.tasks.named(owner, name, |live| live.seq() > Seq::START).await?;
         let live = live.ok_or_else(|| Error::task_not_found(name.as_str()))?;
-        self.presented(owner, self.look(owner, &live.id).await?, name, history).await
+        self.presented(owner, self.tasks.look(owner, &live.id).await?, name, history).await
     }
 
+    /// A task under its name, with the history of those that it follows in front.
+    async fn presented(&self, owner: &Owner, mut task: Task, name: &TaskId, history: Option<i32>) -> Result<Task> {
+        let wanted = history.map_or(usize::MAX, |length| usize::try_from(length).unwrap_or(0));
+        let mut id = std::mem::replace(&mut task.id, name.clone());
+        for _ in 0..PAST {
+            let Some(before) = followed(owner, &id, task.history.first()).filter(|_| task.history.len() < wanted) else { break };
+            let earlier = match self.tasks.look(owner, &before).await {
+                Ok(earlier) => earlier,
+                // It was forgotten, as old tasks are.
+                Err(error) if error.kind() == ErrorKind::TaskNotFound => break,
+                Err(error) => return Err(error),
+            };
+            task.history.splice(0..0, earlier.history.into_iter().chain(earlier.status.message));
+            id = before;
+        }
+        Ok(trimmed(task, history))
+    }
+}
+
+/// The name of the task, if it is the caller who gives it one.
+fn given_name(request: &SendMessage) -> Option<TaskId> {
+    if request.create_missing { request.message.task_id.clone() } else { None }
+}
+
+#[async_trait]
+impl Operations for NamedTasks {
+    // An async function would keep the message itself, twice.
+    fn send_message<'life0, 'life1, 'async_trait>(
+        &'life0 self,
+        caller: &'life1 Caller,
+        request: SendMessage,
+    ) -> Answering<'async_trait, SendReply>
+    where
+        'life0: 'async_trait,
+        'life1: 'async_trait,
+    {
+        match given_name(&request) {
+            None => self.tasks.send_message(caller, request),
+            Some(name) => Box::pin(self.send_named(caller, Box::new(request), name)),
+        }
+    }
+
+    async fn stream_message(&self, caller: &Caller, request: SendMessage) -> Result<EventStream> {
+        let Some(name) = given_name(&request) else { return self.tasks.stream_message(caller, request).await };
+        let events = self.tasks.stream_message(caller, request).await.map_err(|failed| error(failed, &name))?;
+        Ok(stream(events, name))
+    }
+
+    async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<Task> {
+        if !self.is_name(caller, &request.id).await? {
+            return self.tasks.get_task(caller, request).await;
+        }
+        self.tasks.demand_extensions(caller)?;
+        let task = self.look(&self.inner().owner(caller), &request.id, request.history_length).await?;
+        Ok(view::task(task, view::is_aware(caller)))
+    }
+
+    async fn list_tasks(&self, caller: &Caller, request: ListTasks) -> Result<TaskPage> {
+        self.tasks.list_tasks(caller, request).await
+    }
+
+    async fn at_hand(&self, caller: &Caller, request: &Request, out: &mut Vec<u8>) -> Result<bool> {
+        self.tasks.at_hand(caller, request, out).await
+    }
+
+    async fn cancel_task(&self, caller: &Caller, mut request: CancelTask) -> Result<Task> {
+        let id = self.resolve(caller, &request.id).await?;
+        let name = std::mem::replace(&mut request.id, id);
+        let mut task = self.tasks.cancel_task(caller, request).await.map_err(|failed| error(failed, &name))?;
+        task.id = name;
+        Ok(task)
+    }
+
+    async fn subscribe(&self, caller: &Caller, mut request: Subscribe) -> Result<EventStream> {
+        let id = self.resolve(caller, &request.id).await?;
+        let name = std::mem::replace(&mut request.id, id);
+        let events = self.tasks.subscribe(caller, request).await.map_err(|failed| error(failed, &name))?;
+        Ok(if caller.call().names_tasks { stream(events, name) } else { events })
+    }
+
+    async fn create_push_config(&self, caller: &Caller, mut config: PushConfig) -> Result<PushConfig> {
+        let id = self.resolve(caller, &config.task_id).await?;
+        let name = std::mem::replace(&mut config.task_id, id);
+        config.record.task_name = caller.call().names_tasks.then(|| name.clone());
+        let mut config = self.tasks.create_push_config(caller, config).await.map_err(|failed| error(failed, &name))?;
+        config.task_id = name;
+        Ok(config)
+    }
+
+    async fn get_push_config(&self, caller: &Caller, mut request: GetPushConfig) -> Result<PushConfig> {
+        if !self.is_name(caller, &request.task_id).await? {
+            return self.tasks.get_push_config(caller, request).await;
+        }
+        let id = self.resolve(caller, &request.task_id).await?;
+        let name = std::mem::replace(&mut request.task_id, id);
+        // Whoever names its tasks names their webhooks alike, unless it says otherwise.
+        let mut own = request.clone();
+        own.id.get_or_insert_with(|| PushConfigId::from(name.as_str()));
+        let found = match self.tasks.get_push_config(caller, own).await {
+            Err(failed) if failed.kind() == ErrorKind::TaskNotFound && request.id.is_none() => {
+                self.tasks.get_push_config(caller, request).await
+            }
+            found => found,
+        };
+        let mut config = found.map_err(|failed| error(failed, &name))?;
+        config.task_id = name;
+        Ok(config)
+    }
+
+    async fn list_push_configs(&self, caller: &Caller, request: ListPushConfigs) -> Result<PushConfigPage> {
+        self.tasks.list_push_configs(caller, request).await
+    }
+
+    async fn delete_push_config(&self, caller: &Caller, mut request: DeletePushConfig) -> Result<()> {
+        let id = self.resolve(caller, &request.task_id).await?;
+        let name = std::mem::replace(&mut request.task_id, id);
+        self.tasks.delete_push_config(caller, request).await.map_err(|failed| error(failed, &name))
+    }
+
+    async fn get_extended_card(&self, caller: &Caller, request: GetExtendedCard) -> Result<Card> {
+        self.tasks.get_extended_card(caller, request).await
+    }
+}
+
+/// Which task a message goes to whose sender names its tasks. This is part of sending, not of the decorator: it comes after the look at the
+/// idempotency key, for a repetition means the task that the first request meant.
+impl TaskService {
     /// The task for a message whose sender names its tasks, or the new one that it shall be, which nobody else can make any more.
     pub(crate) async fn place(&self, owner: &Owner, request: &mut SendMessage) -> Result<(Option<Arc<Live>>, Option<Arc<Live>>)> {
         let Some(name) = request.message.task_id.clone() else { return Ok((None, None)) };
@@ -170,24 +334,6 @@ impl Engine {
     /// The last finished task of a name that was followed by another.
     async fn noted(&self, owner: &Owner, name: &TaskId) -> Result<Option<TaskId>> {
         self.inner.store.alias(owner, name).await.map_err(unavailable)
-    }
-
-    /// A task under its name, with the history of those that it follows in front.
-    pub(crate) async fn presented(&self, owner: &Owner, mut task: Task, name: &TaskId, history: Option<i32>) -> Result<Task> {
-        let wanted = history.map_or(usize::MAX, |length| usize::try_from(length).unwrap_or(0));
-        let mut id = std::mem::replace(&mut task.id, name.clone());
-        for _ in 0..PAST {
-            let Some(before) = followed(owner, &id, task.history.first()).filter(|_| task.history.len() < wanted) else { break };
-            let earlier = match self.look(owner, &before).await {
-                Ok(earlier) => earlier,
-                // It was forgotten, as old tasks are.
-                Err(error) if error.kind() == ErrorKind::TaskNotFound => break,
-                Err(error) => return Err(error),
-            };
-            task.history.splice(0..0, earlier.history.into_iter().chain(earlier.status.message));
-            id = before;
-        }
-        Ok(trimmed(task, history))
     }
 }
 

@@ -4,14 +4,15 @@ use chancery_core::{Error, ListTasks, Result, Task, TaskId, TaskPage, TaskState,
 
 use crate::{
     delegation::view,
-    engine::{Engine, unavailable},
+    engine::unavailable,
     feed::trimmed,
     finished::Text,
     log,
+    service::TaskService,
     store::{Filter, Owner, Passed, Places, Standing},
 };
 
-impl Engine {
+impl TaskService {
     /// A page of a list.
     pub(crate) async fn page(&self, owner: &Owner, request: &ListTasks, aware: bool) -> Result<TaskPage> {
         let (filter, size) = self.page_filter(request, aware)?;

@@ -13,12 +13,12 @@ use crate::{
     clock,
     delegation::{access, receive, view},
     driver::{self, Answer, Ask, Begin, Command, Wait, Working},
-    engine::{Engine, unavailable},
+    engine::unavailable,
     feed::{self, trimmed},
     keys::Keyed,
     live::{Live, Reader, Woken},
-    names, push,
-    service::gone,
+    push,
+    service::{TaskService, gone},
     store::{self, KeyAnswer, KeyRecord, Owner},
 };
 
@@ -48,38 +48,21 @@ impl Sent {
     }
 }
 
-/// The name of the task, if it is the caller who gives it one.
-pub(crate) fn given_name(request: &SendMessage) -> Option<TaskId> {
-    if request.create_missing { request.message.task_id.clone() } else { None }
-}
-
-impl Engine {
+impl TaskService {
     /// Sends a message, and gives the answer as the caller is to see it.
     pub(crate) async fn answer(&self, caller: &Caller, request: Box<SendMessage>) -> Result<SendReply> {
         let history = request.configuration.history_length;
-        let wait = if request.configuration.return_immediately { Wait::Taken } else { Wait::Done };
+        let wait = Wait::of(&request.configuration);
         let handoff = request.message.task_id.is_none() && receive::is_handoff(&request.message);
         let aware = view::is_aware(caller);
-        let Some(name) = given_name(&request) else {
-            return match self.send(caller, request, wait).await? {
-                Sent::Message(message) => Ok(SendReply::Message(message)),
-                Sent::Task { live, .. } if handoff => Box::pin(self.handed_over(live, history)).await,
-                Sent::Task { live, .. } => {
-                    let mut task = live.into_task();
-                    view::show(&mut task, aware);
-                    feed::trim(&mut task, history);
-                    Ok(SendReply::Task(task))
-                }
-            };
-        };
-        match Box::pin(self.send(caller, request, wait)).await.map_err(|error| names::error(error, &name))? {
-            Sent::Message(mut message) => {
-                message.task_id = Some(name);
-                Ok(SendReply::Message(message))
-            }
+        match self.send(caller, request, wait).await? {
+            Sent::Message(message) => Ok(SendReply::Message(message)),
+            Sent::Task { live, .. } if handoff => Box::pin(self.handed_over(live, history)).await,
             Sent::Task { live, .. } => {
-                let task = view::task(*live.into_task(), aware);
-                Box::pin(self.presented(&self.inner.owner(caller), task, &name, history)).await.map(SendReply::from)
+                let mut task = live.into_task();
+                view::show(&mut task, aware);
+                feed::trim(&mut task, history);
+                Ok(SendReply::Task(task))
             }
         }
     }

@@ -13,25 +13,31 @@ use tokio::sync::oneshot;
 use crate::{
     delegation::{access, view},
     driver::{Command, Wait},
-    engine::{Engine, shown, unavailable},
+    engine::{Engine, Inner, shown, unavailable},
     feed::{self, trimmed},
     live::Live,
-    log, names, push,
-    send::{Sent, given_name},
+    log, push,
+    send::Sent,
     store::Owner,
 };
 
 /// How many webhooks a task may have.
 const CONFIGS_PER_TASK: usize = 10;
 
+/// The operations on tasks by their ids. [`NamedTasks`](crate::names::NamedTasks) stands in front of it.
+#[derive(Clone)]
+pub(crate) struct TaskService {
+    pub(crate) inner: Arc<Inner>,
+}
+
 #[async_trait]
-impl Operations for Engine {
+impl Operations for TaskService {
     // An async function would keep the message itself, twice.
     fn send_message<'life0, 'life1, 'async_trait>(
         &'life0 self,
         caller: &'life1 Caller,
         request: SendMessage,
-    ) -> Pin<Box<dyn Future<Output = Result<SendReply>> + Send + 'async_trait>>
+    ) -> Answering<'async_trait, SendReply>
     where
         'life0: 'async_trait,
         'life1: 'async_trait,
@@ -42,10 +48,8 @@ impl Operations for Engine {
     async fn stream_message(&self, caller: &Caller, request: SendMessage) -> Result<EventStream> {
         self.demand(self.inner.setup().card.capabilities.streaming, ErrorKind::UnsupportedOperation, "This agent does not stream")?;
         let history = request.configuration.history_length;
-        let name = given_name(&request);
         // A stream begins when the task exists; whether it comes to exist, the agent decides.
-        let sent = self.send(caller, Box::new(request), Wait::Begun).await;
-        let events = match sent.map_err(|error| name.iter().fold(error, names::error))? {
+        Ok(match self.send(caller, Box::new(request), Wait::Begun).await? {
             Sent::Message(message) => once(Event::Message(message)),
             Sent::Task { live, seq, .. } => {
                 let events = match caller.call().resume_after {
@@ -54,17 +58,12 @@ impl Operations for Engine {
                 };
                 self.viewed(caller, &live, events)
             }
-        };
-        Ok(name.into_iter().fold(events, names::stream))
+        })
     }
 
     async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<Task> {
         self.demand_extensions(caller)?;
         let owner = access::owner(&self.inner, caller, &request.id).await?;
-        if caller.call().names_tasks && owner == self.inner.owner(caller) {
-            let task = self.look_by_name(&owner, &request.id, request.history_length).await?;
-            return Ok(view::task(task, view::is_aware(caller)));
-        }
         let task = self.look(&owner, &request.id).await?;
         Ok(trimmed(view::task(task, view::is_aware(caller)), request.history_length))
     }
@@ -95,27 +94,22 @@ impl Operations for Engine {
 
     async fn cancel_task(&self, caller: &Caller, request: CancelTask) -> Result<Task> {
         self.demand_extensions(caller)?;
-        let live = self.meant(caller, &access::owner(&self.inner, caller, &request.id).await?, &request.id).await?;
+        let live = self.inner.find(&access::owner(&self.inner, caller, &request.id).await?, &request.id).await?;
         view::demand_here(caller, &live)?;
         if live.read(|task| task.status.state.is_terminal()) {
             return Err(Error::from(ErrorKind::TaskNotCancelable).with("taskId", request.id.as_str()));
         }
         let (answer, done) = oneshot::channel();
         self.inner.command(&live, Command::Cancel(answer))?;
-        done.await.map_err(|_| gone())?.map_err(|error| names::error(error, &request.id))?;
-        let mut task = view::task(live.snapshot().1, view::is_aware(caller));
-        task.id = request.id;
-        Ok(task)
+        done.await.map_err(|_| gone())??;
+        Ok(view::task(live.snapshot().1, view::is_aware(caller)))
     }
 
     async fn subscribe(&self, caller: &Caller, request: Subscribe) -> Result<EventStream> {
         self.demand(self.inner.setup().card.capabilities.streaming, ErrorKind::UnsupportedOperation, "This agent does not stream")?;
         self.demand_extensions(caller)?;
-        let live = self.meant(caller, &access::owner(&self.inner, caller, &request.id).await?, &request.id).await?;
-        let shown = |events| {
-            let events = self.viewed(caller, &live, events);
-            if caller.call().names_tasks { names::stream(events, request.id.clone()) } else { events }
-        };
+        let live = self.inner.find(&access::owner(&self.inner, caller, &request.id).await?, &request.id).await?;
+        let shown = |events| self.viewed(caller, &live, events);
         // A cursor gets the rest of the log, finished or not: that is what makes a cut stream whole.
         if let Some(after) = caller.call().resume_after {
             return Ok(shown(feed::from(&live, after, None)));
@@ -130,28 +124,21 @@ impl Operations for Engine {
 
     async fn create_push_config(&self, caller: &Caller, mut config: PushConfig) -> Result<PushConfig> {
         self.demand_push(caller)?;
-        let said = config.task_id.clone();
-        let owner = access::owner_by_name(&self.inner, caller, &said).await?;
-        config.record.task_name = caller.call().names_tasks.then(|| said.clone());
+        let owner = access::owner_by_name(&self.inner, caller, &config.task_id).await?;
         config.record.trace.clone_from(&caller.call().trace);
         config.record.aware = view::is_aware(caller);
-        let task = self.meant_id(caller, &owner, &said).await?;
-        let mut config = self.put_config(&owner, push::filled(config, &task)).await?;
-        config.task_id = said;
-        Ok(config)
+        let task = config.task_id.clone();
+        self.put_config(&owner, push::filled(config, &task)).await
     }
 
     async fn get_push_config(&self, caller: &Caller, request: GetPushConfig) -> Result<PushConfig> {
         self.demand_push(caller)?;
         let owner = access::owner_by_name(&self.inner, caller, &request.task_id).await?;
-        let task = self.meant_id(caller, &owner, &request.task_id).await?;
-        let configs = self.configs(&owner, &task).await?;
+        let configs = self.configs(&owner, &request.task_id).await?;
         let wanted = request.id.as_ref().map_or_else(|| request.task_id.as_str(), |id| id.as_str());
         let found = configs.iter().find(|config| config.id == wanted);
         let any = request.id.is_none().then(|| configs.first()).flatten();
-        let mut config = found.or(any).cloned().ok_or_else(|| Error::task_not_found(request.task_id.as_str()))?;
-        config.task_id = request.task_id;
-        Ok(config)
+        found.or(any).cloned().ok_or_else(|| Error::task_not_found(request.task_id.as_str()))
     }
 
     async fn list_push_configs(&self, caller: &Caller, request: ListPushConfigs) -> Result<PushConfigPage> {
@@ -163,12 +150,11 @@ impl Operations for Engine {
     async fn delete_push_config(&self, caller: &Caller, request: DeletePushConfig) -> Result<()> {
         self.demand_push(caller)?;
         let owner = access::owner_by_name(&self.inner, caller, &request.task_id).await?;
-        let task = self.meant_id(caller, &owner, &request.task_id).await?;
-        if let Some(live) = self.inner.live(&owner, &task) {
+        if let Some(live) = self.inner.live(&owner, &request.task_id) {
             // Without a driver there is nobody to tell.
             drop(live.command(Command::Unwatch(request.id.clone())));
         }
-        let known = self.inner.store.delete_config(&owner, &task, &request.id).await.map_err(unavailable)?;
+        let known = self.inner.store.delete_config(&owner, &request.task_id, &request.id).await.map_err(unavailable)?;
         known.then_some(()).ok_or_else(|| Error::task_not_found(request.task_id.as_str()))
     }
 
@@ -183,7 +169,11 @@ impl Operations for Engine {
     }
 }
 
-impl Engine {
+impl TaskService {
+    pub(crate) fn new(inner: Arc<Inner>) -> Self {
+        Self { inner }
+    }
+
     /// Registers a webhook of a task, and tells whoever works on the task.
     pub(crate) async fn put_config(&self, owner: &Owner, config: PushConfig) -> Result<PushConfig> {
         let configs = self.configs(owner, &config.task_id).await?;
@@ -265,8 +255,41 @@ fn once(event: Event) -> EventStream {
 /// Stands in for an engine that is gone.
 pub(crate) struct Closed;
 
-macro_rules! closed {
+/// A future of an operation, in the form that `async_trait` gives it.
+pub(crate) type Answering<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+/// What an engine does, its outermost decorator does.
+macro_rules! operations {
     ($($name:ident($request:ty) -> $reply:ty;)+) => {
+        impl Operations for Engine {
+            $(fn $name<'life0, 'life1, 'async_trait>(
+                &'life0 self,
+                caller: &'life1 Caller,
+                request: $request,
+            ) -> Answering<'async_trait, $reply>
+            where
+                'life0: 'async_trait,
+                'life1: 'async_trait,
+            {
+                self.operations.$name(caller, request)
+            })+
+
+            fn at_hand<'life0, 'life1, 'life2, 'life3, 'async_trait>(
+                &'life0 self,
+                caller: &'life1 Caller,
+                request: &'life2 Request,
+                out: &'life3 mut Vec<u8>,
+            ) -> Answering<'async_trait, bool>
+            where
+                'life0: 'async_trait,
+                'life1: 'async_trait,
+                'life2: 'async_trait,
+                'life3: 'async_trait,
+            {
+                self.operations.at_hand(caller, request, out)
+            }
+        }
+
         #[async_trait]
         impl Operations for Closed {
             $(async fn $name(&self, _: &Caller, _: $request) -> Result<$reply> { Err(gone()) })+
@@ -274,7 +297,7 @@ macro_rules! closed {
     };
 }
 
-closed! {
+operations! {
     send_message(SendMessage) -> SendReply;
     stream_message(SendMessage) -> EventStream;
     get_task(GetTask) -> Task;

@@ -107,7 +107,7 @@ pub(crate) async fn owner_by_name(engine: &Inner, caller: &Caller, task: &TaskId
 #[async_trait]
 impl GrantLookup for Engine {
     async fn granted(&self, grant: &Secret) -> Result<Option<GrantedTask>> {
-        let opened = opened(&self.inner, grant).await?;
+        let opened = opened(self.inner(), grant).await?;
         Ok(opened.map(|(owner, task)| GrantedTask::new(owner.tenant(), task)))
     }
 }

@@ -15,7 +15,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use chancery_core::{Caller, Error, Message, PushConfigId, Result, SendMessage, Seq, TaskState};
+use chancery_core::{Caller, Error, Message, PushConfigId, Result, SendConfiguration, SendMessage, Seq, TaskState};
 use tokio::{sync::oneshot, task::coop, time::Sleep};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 use tracing::Instrument as _;
@@ -62,6 +62,13 @@ pub(crate) enum Wait {
     Taken,
     /// The same, if the agent needs a task; it may also answer without one.
     Begun,
+}
+
+impl Wait {
+    /// What the sender of a message waits for, if it wants no stream.
+    pub(crate) fn of(configuration: &SendConfiguration) -> Self {
+        if configuration.return_immediately { Self::Taken } else { Self::Done }
+    }
 }
 
 /// What a driver answers.
