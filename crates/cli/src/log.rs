@@ -21,7 +21,8 @@ pub(crate) fn start(json: bool, level: Level) {
     // What other crates say is of interest to those who ask for more.
     let others = if level >= Level::DEBUG { level } else { Level::WARN };
     let mut targets = Targets::new().with_default(others);
-    for own in ["a2a", "chancery_core", "chancery_wire", "chancery_engine", "chancery_server", "chancery::"] {
+    // A target is a prefix: every crate of this workspace.
+    for own in ["a2a", "chancery"] {
         targets = targets.with_target(own, level);
     }
     let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);

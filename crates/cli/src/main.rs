@@ -1,6 +1,5 @@
 //! The binary `a2a`.
 
-mod agents;
 mod args;
 mod card;
 mod commands;
@@ -8,6 +7,7 @@ mod connect;
 mod context;
 mod fold;
 #[cfg(test)]
+#[path = "../../config/src/folder.rs"]
 mod folder;
 mod follow;
 mod log;

@@ -2,68 +2,66 @@
 
 use std::path::Path;
 
-use chancery::Running;
+use chancery_agents::Served;
 use chancery_core::Binding;
 use serde_json::json;
 
-use super::{demo::SecureDoor, plan::Plan};
-
-impl Plan {
-    /// Says where everything is, and what to try.
-    pub(super) fn announcement(&self, running: &Running, doors: &[SecureDoor], json: bool) -> String {
-        let url = running.url();
-        let cards: Vec<_> = self.agents.iter().map(|agent| card_url(url, &agent.path)).collect();
-        if json {
-            let mut ready = json!({"ready": true, "listen": running.local_addr().to_string(), "url": url, "cards": cards});
-            for door in doors {
-                ready[door.name] = door.running.url().into();
-            }
-            if let Some(authority) = doors.first().map(|door| door.certificates.authority()) {
-                ready["certificates"] = authority.parent().unwrap_or(&authority).display().to_string().into();
-            }
-            return format!("{ready}\n");
+/// Says where everything is, and what to try.
+pub(super) fn announcement(source: &str, served: &Served, json: bool) -> String {
+    let (site, running, listeners) = (served.site(), served.running(), served.tls_listeners());
+    let (config, demo) = (site.config(), site.is_demo());
+    let url = running.url();
+    let cards: Vec<_> = config.agents.iter().map(|agent| card_url(url, &agent.path)).collect();
+    if json {
+        let mut ready = json!({"ready": true, "listen": running.local_addr().to_string(), "url": url, "cards": cards});
+        for listener in listeners {
+            ready[listener.name] = listener.running.url().into();
         }
-        let versions: Vec<_> = self.versions.iter().map(|version| version.as_str()).collect();
-        let bindings: Vec<_> = [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc].iter().map(|binding| binding.as_str()).collect();
-        let mut text = String::new();
-        let mut line = |line: String| text.extend([line.as_str(), "\n"]);
-        line(format!("Config: {}", self.source));
-        line(format!("Listening: {url} ({}; {})", bindings.join(", "), versions.join(" ")));
-        let shown = if self.demo { 1 } else { cards.len() };
-        for card in &cards[..shown] {
-            line(format!("Card: {card}"));
+        if let Some(authority) = listeners.first().map(|listener| listener.certificates.authority()) {
+            ready["certificates"] = authority.parent().unwrap_or(&authority).display().to_string().into();
         }
-        if self.demo {
-            let others: Vec<_> = self.agents.iter().skip(1).map(|agent| agent.path.as_str()).collect();
-            line(format!("Variants: {}", others.join(" ")));
-        }
-        for door in doors {
-            let (client, key) = door.certificates.client();
-            let shown = match door.mutual {
-                true => format!(" --client-cert {} --client-key {}", at_home(&client), at_home(&key)),
-                false => String::new(),
-            };
-            let about = if door.mutual { "Mutual TLS" } else { "TLS" };
-            line(format!("{about}: {} (--ca-cert {}{shown})", door.running.url(), at_home(&door.certificates.authority())));
-        }
-        match &self.data {
-            Some(data) => line(format!("Data: {} (kept across restarts)", at_home(data))),
-            None => line("Data: in memory, gone at the end".to_owned()),
-        }
-        let first = self.agents.first().map(|agent| agent.path.trim_end_matches('/').to_owned()).unwrap_or_default();
-        let words = if self.demo { "stream 5" } else { "hello" };
-        line("Try:".to_owned());
-        line(format!("  curl {url}{first}/.well-known/agent-card.json"));
-        for (path, options) in [("message:send", ""), ("message:stream", "-N ")] {
-            line(format!(
-                "  curl {options}{url}{first}/{path} -H 'A2A-Version: 1.0' -H 'Content-Type: application/a2a+json' -d \
-                 '{{\"message\":{{\"messageId\":\"1\",\"role\":\"ROLE_USER\",\"parts\":[{{\"text\":\"{words}\"}}]}}}}'"
-            ));
-        }
-        line(format!("  curl {url}{first}/tasks -H 'A2A-Version: 1.0'"));
-        line(String::new());
-        text
+        return format!("{ready}\n");
     }
+    let versions: Vec<_> = config.server.versions.iter().map(|version| version.as_str()).collect();
+    let bindings: Vec<_> = [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc].iter().map(|binding| binding.as_str()).collect();
+    let mut text = String::new();
+    let mut line = |line: String| text.extend([line.as_str(), "\n"]);
+    line(format!("Config: {}", source));
+    line(format!("Listening: {url} ({}; {})", bindings.join(", "), versions.join(" ")));
+    let shown = if demo { 1 } else { cards.len() };
+    for card in &cards[..shown] {
+        line(format!("Card: {card}"));
+    }
+    if demo {
+        let others: Vec<_> = config.agents.iter().skip(1).map(|agent| agent.path.as_str()).collect();
+        line(format!("Variants: {}", others.join(" ")));
+    }
+    for listener in listeners {
+        let (client, key) = listener.certificates.client();
+        let shown = match listener.mutual {
+            true => format!(" --client-cert {} --client-key {}", at_home(&client), at_home(&key)),
+            false => String::new(),
+        };
+        let about = if listener.mutual { "Mutual TLS" } else { "TLS" };
+        line(format!("{about}: {} (--ca-cert {}{shown})", listener.running.url(), at_home(&listener.certificates.authority())));
+    }
+    match site.data() {
+        Some(data) => line(format!("Data: {} (kept across restarts)", at_home(data))),
+        None => line("Data: in memory, gone at the end".to_owned()),
+    }
+    let first = config.agents.first().map(|agent| agent.path.trim_end_matches('/').to_owned()).unwrap_or_default();
+    let words = if demo { "stream 5" } else { "hello" };
+    line("Try:".to_owned());
+    line(format!("  curl {url}{first}/.well-known/agent-card.json"));
+    for (path, options) in [("message:send", ""), ("message:stream", "-N ")] {
+        line(format!(
+            "  curl {options}{url}{first}/{path} -H 'A2A-Version: 1.0' -H 'Content-Type: application/a2a+json' -d \
+                 '{{\"message\":{{\"messageId\":\"1\",\"role\":\"ROLE_USER\",\"parts\":[{{\"text\":\"{words}\"}}]}}}}'"
+        ));
+    }
+    line(format!("  curl {url}{first}/tasks -H 'A2A-Version: 1.0'"));
+    line(String::new());
+    text
 }
 
 fn card_url(url: &str, path: &str) -> String {

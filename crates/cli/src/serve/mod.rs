@@ -1,8 +1,6 @@
 //! `a2a serve`: the agents of a file, or the demo agents, on one port.
 
 mod announce;
-mod demo;
-mod plan;
 
 use std::{
     path::{Path, PathBuf},
@@ -10,20 +8,14 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use chancery::Running;
-use chancery_config::{BINDINGS, Config, VERSIONS, Watch, default_file, duration};
+use chancery_agents::{Served, Site, demo};
+use chancery_config::{BINDINGS, Config, Tls, VERSIONS, Watch, default_file, duration};
 use chancery_core::Binding;
 use clap::Args;
 
-pub(crate) use self::plan::TASKS;
-use self::plan::{Plan, Rules};
-use crate::{
-    agents::{self, Children, Made, settings},
-    context::Context,
-    log,
-    print::Printer,
-    trouble::Trouble,
-};
+use self::announce::announcement;
+
+use crate::{context::Context, log, print::Printer, trouble::Trouble};
 
 /// The file that is looked for when none is named.
 const FILE: &str = "a2a.toml";
@@ -137,108 +129,80 @@ async fn serve(arguments: &Serve, printer: &Printer) -> Result<()> {
     if arguments.print_config {
         return Ok(printer.write(&default_file())?);
     }
-    let children = Children::default();
-    let plan = arguments.plan(&children)?;
+    let Source { name, file, config } = arguments.source()?;
     if arguments.check {
-        return Ok(printer.write(&format!("Config: {} is good: {}\n", plan.source, names(&plan.agents)))?);
+        return Ok(printer.write(&format!("Config: {name} is good: {}\n", names(&config)))?);
     }
-    let said = plan.config.as_ref().map(|config| config.log);
-    let json = arguments.log.as_ref().map_or_else(|| said.is_some_and(|log| log.json), |form| form == "json");
-    let level = arguments.log_level.as_deref().unwrap_or(said.map(|log| log.level).unwrap_or_default().as_str());
-    let level = level.parse().context("the level of the log")?;
+    let json = arguments.log.as_ref().map_or(config.log.json, |form| form == "json");
+    let level = arguments.log_level.as_deref().unwrap_or(config.log.level.as_str()).parse().context("the level of the log")?;
     log::start(json, level);
-    let running = plan.bind(arguments).await?;
-    let doors = if plan.demo { plan.secure_doors(&running).await? } else { Vec::new() };
-    printer.write(&plan.announcement(&running, &doors, printer.is_json()))?;
-    stay(&plan, &children, &running).await?;
-    for door in doors {
-        door.running.shutdown().await;
-    }
-    running.shutdown().await;
-    children.stop().await;
+    let bound = Site::new(config).bind().await;
+    let mut served = bound.map_err(|error| match error {
+        chancery_agents::Error::Bind { .. } => Trouble::own("PORT", error.to_string()).hint("--port 0 takes a free port").into(),
+        other => anyhow::Error::from(other),
+    })?;
+    printer.write(&announcement(&name, &served, printer.is_json()))?;
+    stay(arguments, file.as_deref(), &mut served).await?;
+    served.shutdown().await;
     Ok(())
 }
 
 /// Waits until the process is asked to stop, and applies changes of the file meanwhile.
-async fn stay(plan: &Plan, children: &Children, running: &Running) -> Result<()> {
+async fn stay(arguments: &Serve, file: Option<&Path>, served: &mut Served) -> Result<()> {
     let mut stop = std::pin::pin!(chancery::stop_signal());
-    let Some(config) = plan.config.as_ref().filter(|_| plan.reload) else { return Ok(stop.await?) };
-    let mut current = config.clone();
-    let mut watch = Watch::new(current.sources()).await;
+    let Some(file) = file.filter(|_| served.site().config().server.reload) else { return Ok(stop.await?) };
+    let mut watch = Watch::new(served.site().config().sources()).await;
     loop {
         tokio::select! {
             stopped = &mut stop => return Ok(stopped?),
             _ = watch.changed() => {}
         }
-        match Config::load(&current.file).and_then(|config| config.check().map(|()| config)) {
+        match arguments.load(file) {
             Ok(changed) => {
-                apply(&current, &changed, plan, children, running);
-                current = changed;
-                watch = Watch::new(current.sources()).await;
+                served.reload(changed);
+                watch = Watch::new(served.site().config().sources()).await;
             }
-            Err(problem) => tracing::error!("the file was changed, and is not applied:\n{problem}"),
+            Err(error) => tracing::error!("the file was changed, and is not applied:\n{error}"),
         }
     }
 }
 
-/// Applies what can be applied to agents at work, and says what cannot.
-fn apply(current: &Config, changed: &Config, plan: &Plan, children: &Children, running: &Running) {
-    let rules = Rules { all: plan.rules.as_ref(), config: Some(changed) };
-    let mut same = changed.clone();
-    same.agents.clone_from(&current.agents);
-    same.signing.clone_from(&current.signing);
-    if changed.signing != current.signing {
-        match running.sign(changed.signing.as_ref().and_then(settings::signing)) {
-            Ok(()) => tracing::info!("the cards are signed as the file says now"),
-            Err(error) => tracing::error!(%error, "the cards could not be signed"),
-        }
-    }
-    if same != *current {
-        tracing::warn!(
-            "only agents and the keys of their cards are changed while the server runs; start it again for the rest of the file"
-        );
-    }
-    let made = agents::build(changed, children, &plan.here);
-    if made.len() == 1 && current.agents.len() != 1 || made.len() != 1 && current.agents.len() == 1 {
-        tracing::warn!("an agent alone is at another path than one of several: start the server again");
-        return;
-    }
-    let old = |name: &str| current.agents.iter().find(|agent| agent.name == name);
-    for (agent, made) in changed.agents.iter().zip(&made).filter(|(agent, _)| old(&agent.name) != Some(agent)) {
-        let moved = old(&agent.name).is_some_and(|old| old.path != agent.path);
-        match running.replace(rules.over(&agent.name, made.place(None, changed.retention.tasks))) {
-            Ok(()) if moved => tracing::info!(agent = agent.name, path = agent.path, "the agent moved"),
-            Ok(()) => tracing::info!(agent = agent.name, "the agent is as the file says now"),
-            Err(error) => tracing::error!(agent = agent.name, %error, "the agent could not be changed"),
-        }
-    }
-    for gone in current.agents.iter().filter(|agent| !changed.agents.iter().any(|kept| kept.name == agent.name)) {
-        running.remove(&gone.name);
-        tracing::info!(agent = gone.name, "the agent is not served any more; its tasks are kept");
-    }
+/// Where a configuration comes from, and what it says with the flags laid over it.
+struct Source {
+    /// In words.
+    name: String,
+    /// The file that is watched for changes; the demo and agents from flags have none.
+    file: Option<PathBuf>,
+    config: Config,
 }
 
 impl Serve {
-    fn plan(&self, children: &Children) -> Result<Plan> {
-        let mut plan = if let Some(quick) = self.quick()? {
+    fn source(&self) -> Result<Source> {
+        if let Some(quick) = self.quick()? {
             // Programs are sought in PATH; what else is in the environment means nothing to flags.
             let path = std::env::var("PATH").ok().map(|path| ("PATH".to_owned(), path));
-            let config = Config::parse(Path::new("flags"), &quick, &path.into_iter().collect())?;
-            let mut plan = Plan::of(config, children);
-            (plan.source, plan.reload) = ("none, an agent from flags".to_owned(), false);
-            plan
-        } else {
-            match self.file()? {
-                Some(file) => {
-                    let config = Config::load(&file)?;
-                    config.check()?;
-                    Plan::of(config, children)
-                }
-                None => Plan::demo()?,
-            }
+            let mut config = Config::parse(Path::new("flags"), &quick, &path.into_iter().collect())?;
+            self.overlay(&mut config)?;
+            return Ok(Source { name: "none, an agent from flags".to_owned(), file: None, config });
+        }
+        if let Some(file) = self.file()? {
+            return Ok(Source { name: file.display().to_string(), config: self.load(&file)?, file: Some(file) });
+        }
+        let data = match &self.data {
+            Some(data) => data.clone(),
+            None => state_folder()?.join("a2a").join("demo"),
         };
-        self.lay_over(&mut plan)?;
-        Ok(plan)
+        let mut config = demo::config(data)?;
+        self.overlay(&mut config)?;
+        Ok(Source { name: "none, demo agents".to_owned(), file: None, config })
+    }
+
+    /// The file, with the flags laid over it.
+    fn load(&self, file: &Path) -> Result<Config> {
+        let mut config = Config::load(file)?;
+        config.check()?;
+        self.overlay(&mut config)?;
+        Ok(config)
     }
 
     fn file(&self) -> Result<Option<PathBuf>> {
@@ -289,79 +253,46 @@ impl Serve {
     }
 
     /// Flags come before the file.
-    fn lay_over(&self, plan: &mut Plan) -> Result<()> {
+    fn overlay(&self, config: &mut Config) -> Result<()> {
+        let server = &mut config.server;
         if let Some(listen) = &self.listen {
-            plan.listen.clone_from(listen);
+            server.listen.clone_from(listen);
         }
-        let (host, port) = plan.listen.rsplit_once(':').unwrap_or((plan.listen.as_str(), "8080"));
+        let (host, port) = server.listen.rsplit_once(':').unwrap_or((server.listen.as_str(), "8080"));
         let host = self.host.clone().unwrap_or_else(|| host.to_owned());
         let port = self.port.map_or_else(|| port.to_owned(), |port| port.to_string());
-        plan.listen = format!("{host}:{port}");
-        plan.public_url = self.public_url.clone().or(plan.public_url.take());
-        plan.data = match (&self.data, self.ephemeral) {
-            (_, true) => None,
-            (Some(data), false) => Some(data.clone()),
-            (None, false) => plan.data.take(),
-        };
+        server.listen = format!("{host}:{port}");
+        server.public_url = self.public_url.clone().or(server.public_url.take());
+        if let Some(data) = &self.data {
+            server.data.clone_from(data);
+        }
+        config.store.ephemeral = self.ephemeral || (config.store.ephemeral && self.data.is_none());
         if !self.versions.is_empty() {
             let known = |name: &String| VERSIONS.iter().find(|(known, _)| known == name).map(|(_, version)| *version);
             let read = |name| known(name).with_context(|| format!("{name} is no version\nhint: 1.0, 0.3, 0.2 or 0.1"));
-            plan.versions = self.versions.iter().map(read).collect::<Result<_>>()?;
-            plan.agents.iter_mut().for_each(|agent| agent.versions.retain(|version| plan.versions.contains(version)));
+            server.versions = self.versions.iter().map(read).collect::<Result<_>>()?;
+            for versions in config.agents.iter_mut().filter_map(|agent| agent.versions.as_mut()) {
+                versions.retain(|version| server.versions.contains(version));
+            }
         }
-        plan.lenient_version |= self.lenient_version;
-        plan.drain = self.drain.unwrap_or(plan.drain);
-        plan.reload &= !self.no_reload;
+        server.lenient_version |= self.lenient_version;
+        server.drain = self.drain.unwrap_or(server.drain);
+        server.reload &= !self.no_reload;
+        if let (Some(cert), Some(key)) = (&self.tls_cert, &self.tls_key) {
+            let client_ca = self.tls_client_ca.clone().or_else(|| config.tls.as_ref().and_then(|said| said.client_ca.clone()));
+            config.tls = Some(Tls { cert: cert.clone(), key: key.clone(), client_ca });
+        }
         Ok(())
     }
 }
 
-fn names(agents: &[Made]) -> String {
-    agents.iter().map(|agent| format!("{} at {}", agent.name, agent.path)).collect::<Vec<_>>().join(", ")
+fn names(config: &Config) -> String {
+    config.agents.iter().map(|agent| format!("{} at {}", agent.name, agent.path)).collect::<Vec<_>>().join(", ")
 }
 
-#[cfg(test)]
-mod guide;
-
-#[cfg(test)]
-pub(crate) mod tests {
-    use clap::Parser;
-
-    use super::*;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        serve: Serve,
-    }
-
-    /// Serves what a file says, in memory and at a free port, as `a2a serve` does.
-    pub(crate) async fn bind(config: Config) -> Running {
-        let arguments = Line::parse_from(["serve", "--ephemeral", "--port", "0"]).serve;
-        let mut plan = Plan::of(config, &Children::default());
-        arguments.lay_over(&mut plan).unwrap();
-        plan.bind(&arguments).await.unwrap()
-    }
-
-    /// `/secure` of the demo takes its token and its key, says where it found them, and sends others away; the rest of the demo
-    /// is open.
-    #[tokio::test]
-    async fn the_demo_has_a_place_that_demands_credentials() {
-        let arguments = Line::parse_from(["serve", "--demo", "--ephemeral", "--port", "0"]).serve;
-        let running = arguments.plan(&Children::default()).unwrap().bind(&arguments).await.unwrap();
-        let body = r#"{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"request"}]}}"#;
-        for (path, header, expected) in [
-            ("/secure", ("authorization", "Bearer demo-token"), "Credential: bearer, header Authorization"),
-            ("/secure", ("x-api-key", "demo-key"), "Credential: key, header X-API-Key"),
-            ("/secure", ("x-api-key", "else"), "UNAUTHENTICATED"),
-            ("/secure", ("x", "y"), "UNAUTHENTICATED"),
-            ("", ("x", "y"), "Credential: none"),
-        ] {
-            let request = reqwest::Client::new().post(format!("{}{path}/message:send", running.url())).header("a2a-version", "1.0");
-            let request = request.header("content-type", "application/json").header(header.0, header.1).body(body);
-            let answer = request.send().await.unwrap().text().await.unwrap();
-            assert!(answer.contains(expected), "{path} {header:?} {answer}");
-        }
-        running.shutdown().await;
-    }
+/// Where programs keep what should survive: `$XDG_STATE_HOME`, or `~/.local/state`.
+fn state_folder() -> Result<PathBuf> {
+    let said = std::env::var_os("XDG_STATE_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local").join("state"));
+    said.or_else(home).context("neither HOME nor XDG_STATE_HOME is set\nhint: --data DIR says where tasks are kept")
 }

@@ -19,6 +19,8 @@ pub enum Backend {
     Echo,
     /// A program.
     Command(Command),
+    /// An agent of the demo. It is built in: no key of the file chooses it.
+    Demo,
 }
 
 /// A kind of back end, as the file knows it.
@@ -55,7 +57,7 @@ impl Backend {
     pub fn output_modes(&self) -> [&'static str; 2] {
         match self {
             Self::Command(Command { mode: Mode::Text { .. }, .. }) => ["text/plain", "application/octet-stream"],
-            Self::Command(_) | Self::Echo => ["text/plain", "*/*"],
+            Self::Command(_) | Self::Echo | Self::Demo => ["text/plain", "*/*"],
         }
     }
 }

@@ -177,7 +177,7 @@ async fn open(server: Option<&str>, data: Option<&Path>) -> Result<Sqlite, Troub
         return Err(Trouble::internal(message).hint("stop the server, and use --data DIR"));
     }
     let Some(data) = data else { return Err(Trouble::usage("where is the data of the server?").hint("--data DIR, such as --data .a2a")) };
-    let file = data.join(crate::serve::TASKS);
+    let file = data.join(chancery_agents::TASKS);
     // Opening would make a new one.
     if !file.is_file() {
         return Err(Trouble::usage(format!("--data: there is no {}", file.display())).hint("the folder that `a2a serve` says after Data:"));

@@ -12,10 +12,9 @@ use std::{
 use chancery_core::{
     Caller, CancelTask, Event, GetTask, Message, Operations, Part, SendMessage, SendReply, Task, TaskId, TaskState, TraceContext,
 };
-use chancery_engine::store::sqlite::Sqlite;
+use chancery_engine::{Engine, store::sqlite::Sqlite};
 
-use super::*;
-use crate::folder::Folder;
+use crate::{Agent, Config, Served, Site, folder::Folder, peers::ServerUrl, process::Children, site::build};
 
 /// How long anything may take before a test gives up.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -33,8 +32,8 @@ impl Rig {
         folder.script("agent.sh", script);
         let text = format!("[[agent]]\nname = \"test\"\ncommand = [\"./agent.sh\"]\n{settings}");
         let children = Children::default();
-        let made = made(&folder, &text, &children);
-        Self { engine: made.builder(made.card.clone()).start(), children, folder }
+        let agent = agent(&folder, &text, &children);
+        Self { engine: agent.engine().start(), children, folder }
     }
 
     pub(super) async fn send(&self, message: impl Into<Message>) -> Task {
@@ -68,11 +67,40 @@ impl Rig {
     }
 }
 
-fn made(folder: &Folder, text: &str, children: &Children) -> Made {
+fn agent(folder: &Folder, text: &str, children: &Children) -> Agent {
     let file = folder.write("a2a.toml", text);
     let variables: BTreeMap<_, _> = std::env::vars().collect();
     let config = Config::parse(&file, text, &variables).unwrap_or_else(|problem| panic!("{problem}"));
-    build(&config, children, &Here::default()).remove(0)
+    build(&config, children, &ServerUrl::default()).remove(0)
+}
+
+/// Serves what a file says, in memory and at a free port.
+pub(super) async fn bind(mut config: Config) -> Served {
+    config.store.ephemeral = true;
+    let host = config.server.listen.rsplit_once(':').unwrap().0;
+    config.server.listen = format!("{host}:0");
+    Site::new(config).bind().await.unwrap()
+}
+
+/// `/secure` of the demo takes its token and its key, says where it found them, and sends others away; the rest of the demo
+/// is open.
+#[tokio::test]
+async fn the_demo_has_a_place_that_demands_credentials() {
+    let running = bind(crate::demo::config(PathBuf::new()).unwrap()).await;
+    let body = r#"{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"request"}]}}"#;
+    for (path, header, expected) in [
+        ("/secure", ("authorization", "Bearer demo-token"), "Credential: bearer, header Authorization"),
+        ("/secure", ("x-api-key", "demo-key"), "Credential: key, header X-API-Key"),
+        ("/secure", ("x-api-key", "else"), "UNAUTHENTICATED"),
+        ("/secure", ("x", "y"), "UNAUTHENTICATED"),
+        ("", ("x", "y"), "Credential: none"),
+    ] {
+        let request = reqwest::Client::new().post(format!("{}{path}/message:send", running.url())).header("a2a-version", "1.0");
+        let request = request.header("content-type", "application/json").header(header.0, header.1).body(body);
+        let answer = request.send().await.unwrap().text().await.unwrap();
+        assert!(answer.contains(expected), "{path} {header:?} {answer}");
+    }
+    running.shutdown().await;
 }
 
 pub(super) async fn within<F: Future>(work: F) -> F::Output {
@@ -260,9 +288,9 @@ async fn a_large_output_passes_through_on_both_stores() {
     assert_eq!((task.state(), text.len(), text.lines().count()), (TaskState::Completed, 5_200_000, 100_000));
     let folder = Folder::new();
     folder.script("agent.sh", script);
-    let made = made(&folder, "[[agent]]\nname = \"test\"\ncommand = [\"./agent.sh\"]\n", &rig.children);
+    let agent = agent(&folder, "[[agent]]\nname = \"test\"\ncommand = [\"./agent.sh\"]\n", &rig.children);
     let store = Sqlite::open(folder.path("tasks.db")).await.unwrap();
-    let engine = made.builder(made.card.clone()).store(store).start();
+    let engine = agent.engine().store(store).start();
     let reply = within(engine.send_message(&Caller::anonymous(), SendMessage::new("x"))).await.unwrap();
     let id = reply.task().unwrap().id.clone();
     let stored = engine.get_task(&Caller::anonymous(), GetTask::new(id)).await.unwrap();
@@ -291,8 +319,8 @@ async fn the_server_stops_when_every_process_is_gone() {
 #[tokio::test]
 async fn echo_gives_back_every_part() {
     let folder = Folder::new();
-    let made = made(&folder, "[[agent]]\nname = \"test\"\necho = true\n", &Children::default());
-    let engine = made.builder(made.card.clone()).start();
+    let agent = agent(&folder, "[[agent]]\nname = \"test\"\necho = true\n", &Children::default());
+    let engine = agent.engine().start();
     let message = Message::user("hi").part(Part::raw("x").media_type("image/png"));
     let reply = engine.send_message(&Caller::anonymous(), SendMessage::new(message.clone())).await.unwrap();
     assert!(matches!(reply, SendReply::Task(task) if task.artifacts[0].parts == message.parts));
@@ -576,9 +604,8 @@ async fn the_agents_of_the_example_answer() {
     let file: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/agents/a2a.toml");
     let config = Config::load(&file).unwrap_or_else(|problem| panic!("{problem}"));
     let children = Children::default();
-    let made = build(&config, &children, &Here::default());
-    let rig =
-        |at: usize| Rig { engine: made[at].builder(made[at].card.clone()).start(), children: children.clone(), folder: Folder::new() };
+    let built = build(&config, &children, &ServerUrl::default());
+    let rig = |at: usize| Rig { engine: built[at].engine().start(), children: children.clone(), folder: Folder::new() };
     assert_eq!(text_of(&rig(0).send("to be or not to be").await).trim(), "6");
     let greeter = rig(1);
     let asked = greeter.send("hello").await;

@@ -1,4 +1,4 @@
-//! The agent that gives back what it gets.
+//! The echo agent: gives back what it gets.
 
 use chancery_core::Artifact;
 use chancery_engine::{Failure, Outcome, Turn};

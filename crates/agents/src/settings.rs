@@ -16,7 +16,7 @@ use chancery_lattice::{Gate, Roots};
 
 /// Who may call, as the server understands it.
 #[must_use]
-pub(crate) fn auth(said: &config::Auth) -> chancery::Auth {
+pub fn auth(said: &config::Auth) -> chancery::Auth {
     let auth = chancery::Auth::new().anonymous(said.anonymous).keep_tokens(said.exchange.is_some()).end_streams(said.end_streams);
     let auth = auth.scopes_to_read(&said.read_scopes).scopes_to_write(&said.write_scopes);
     let auth = said.schemes.iter().fold(auth, |auth, named| auth.scheme(&named.name, scheme(named)));
@@ -74,7 +74,7 @@ fn holder(said: &config::auth::Holder) -> Option<Holder> {
 ///
 /// # Errors
 /// The token endpoint is no place for secrets.
-pub(crate) fn exchange(said: &config::Auth) -> chancery::Result<Option<oauth::Exchange>> {
+pub fn exchange(said: &config::Auth) -> chancery::Result<Option<oauth::Exchange>> {
     let Some(said) = &said.exchange else { return Ok(None) };
     let mut exchange = oauth::Exchange::at(&said.token_url, &said.client_id, said.client_secret.clone())?;
     if let Some(token) = &said.actor_token {
@@ -88,7 +88,7 @@ pub(crate) fn exchange(said: &config::Auth) -> chancery::Result<Option<oauth::Ex
 
 /// What cards are signed with; `None` without a key.
 #[must_use]
-pub(crate) fn signing(said: &config::Signing) -> Option<Signing> {
+pub fn signing(said: &config::Signing) -> Option<Signing> {
     let (first, others) = said.keys.split_first()?;
     let mut signing = Signing::new(first.key.clone()).chain(first.chain.iter().cloned());
     for other in others {
@@ -105,7 +105,7 @@ pub(crate) fn signing(said: &config::Signing) -> Option<Signing> {
 
 /// The gate of an agent, if anything is said about what it may pass on. In the workflows it has its own name.
 #[must_use]
-pub(crate) fn lattice(said: &config::Lattice, agent: &str) -> Option<Lattice> {
+pub fn lattice(said: &config::Lattice, agent: &str) -> Option<Lattice> {
     if said.workflows.is_empty() && said.mode.is_none() && said.roots.is_empty() {
         return None;
     }
@@ -119,7 +119,7 @@ pub(crate) fn lattice(said: &config::Lattice, agent: &str) -> Option<Lattice> {
 
 /// Who verifies scope tokens, if any are believed.
 #[must_use]
-pub(crate) fn token_roots(said: &config::Lattice) -> Option<Arc<Roots>> {
+pub fn token_roots(said: &config::Lattice) -> Option<Arc<Roots>> {
     // What is no key was refused when it was read.
     let add = |roots: Roots, (kid, key): &(u32, String)| roots.clone().root(*kid, key).unwrap_or(roots);
     (!said.roots.is_empty()).then(|| Arc::new(said.roots.iter().fold(Roots::new(), add)))

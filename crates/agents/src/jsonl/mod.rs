@@ -31,9 +31,9 @@ use self::{
     worker::{Heard, Manner, Worker},
 };
 use super::{
-    command::{prepared, too_long, unstarted},
     peers::Directory,
     process::{Children, ending},
+    text::{prepared, too_long, unstarted},
 };
 use chancery_config::{
     self as config,

@@ -1,4 +1,4 @@
-//! The lines of `a2a-jsonl/1`.
+//! The line format `a2a-jsonl/1` (JSON Lines), parsed and written.
 
 use chancery_core::{Message, Object, Part, Role};
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! Processes that serve many tasks, started again when they crash.
+//! Process pool: processes that serve many tasks, started again with backoff when they crash.
 
 use std::{
     sync::{Arc, MutexGuard},

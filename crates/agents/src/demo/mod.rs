@@ -1,33 +1,47 @@
 //! The demo: an agent that does what the first word of a message says, and its cards.
 //!
 //! What an agent cannot do by itself — lose a connection, be in no state, know how a request came in —
-//! is done by a [`Stage`] around its engine.
+//! is done by a [`FaultInjector`] around its engine. The rest is an agent like others: [`config`] has one for each card.
 
 mod cards;
+mod certificates;
+mod faults;
 mod issuer;
-mod stage;
-mod tls;
+mod listeners;
 
-use std::time::Duration;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
+use chancery_config::{Config, duration};
 use chancery_core::{Artifact, Content, Message, Part, Role};
 use chancery_engine::{Failure, Outcome, Turn};
 use serde_json::{Value, json};
 
-pub(crate) use self::{
-    cards::{LISTED, PLAIN, SECURE, SIGNED, SIGNED_BAD, agents, rules},
-    issuer::{Issuer, PATH as ISSUER},
-    stage::Stage,
-    tls::Certificates,
-};
-use chancery_config::duration;
+#[cfg(test)]
+use self::faults::FaultInjector;
+pub(crate) use self::{cards::extended_card, listeners::Demo};
+pub use self::{certificates::Certificates, listeners::TlsListener};
 
-/// A part of a status that the stage cuts the stream for: after this many events.
+/// A part of a status that the fault injector cuts the stream for: after this many events.
 const CUT: &str = "urn:chancery:demo/cut";
 /// A part of a status that stands for no state at all.
 const UNSPECIFIED: &str = "urn:chancery:demo/unspecified";
 /// Facts about the request, in its metadata.
 const REQUEST: &str = "urn:chancery:demo/request";
+
+/// The configuration of the demo: its agents, with what they keep in this folder.
+///
+/// # Errors
+/// None that is known: it is the configuration of an empty file.
+pub fn config(data: PathBuf) -> Result<Config, chancery_config::Error> {
+    let mut config = Config::parse(Path::new("demo"), "", &BTreeMap::new())?;
+    config.server.data = data;
+    config.agents = cards::agents().collect();
+    Ok(config)
+}
 
 /// Does what the first word says.
 pub(crate) async fn run(turn: Turn) -> Result<Outcome, Failure> {
@@ -53,7 +67,7 @@ pub(crate) async fn run(turn: Turn) -> Result<Outcome, Failure> {
         "files" => Ok(Outcome::artifact(files())),
         "parts" => Ok(listed("parts", turn.message().parts.iter().enumerate().map(|(at, part)| described(at + 1, part)))),
         "request" => Ok(listed("request", facts(&turn))),
-        _ => super::echo::echo(turn).await,
+        _ => crate::echo::echo(turn).await,
     }
 }
 

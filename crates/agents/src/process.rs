@@ -1,4 +1,4 @@
-//! Child processes that nobody leaves behind.
+//! Child process supervision: process groups that are ended with their turn, SIGTERM first and SIGKILL after it.
 //!
 //! A turn may be dropped at any moment. Each process therefore belongs to a task of its own, which ends
 //! the whole process group when the handle is dropped: SIGTERM, and SIGKILL when that does not help.

@@ -1,4 +1,4 @@
-//! A process that speaks `a2a-jsonl/1`: its lines are handed to the tasks they speak of.
+//! Demultiplexer of a process that speaks `a2a-jsonl/1`: its lines are handed to the tasks they speak of.
 
 use std::{
     collections::HashMap,
@@ -20,9 +20,9 @@ use tokio::{
 };
 
 use super::line::{self, LONGEST, Line, PROTOCOL, Said};
-use crate::agents::{
-    command,
+use crate::{
     process::{Children, Exit, Process},
+    text,
 };
 
 /// How many lines a task may be behind its process.
@@ -85,7 +85,7 @@ impl Worker {
         children.spawn(write(stdin, lines, exit.clone()));
         children.spawn(read(stdout, tasks.clone(), exit.clone(), manner.clone()));
         let (agent, stderr) = (manner.agent.clone(), children.pump(stderr));
-        children.spawn(async move { command::log(stderr, &agent).await });
+        children.spawn(async move { text::log(stderr, &agent).await });
         let lifetime = if manner.lifetime == Lifetime::Task { "task" } else { "pool" };
         let hello =
             json!({"type": "hello", "protocol": PROTOCOL, "agent": {"id": manner.agent, "name": manner.agent}, "lifetime": lifetime});

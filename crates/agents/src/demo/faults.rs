@@ -1,4 +1,4 @@
-//! The stage around the demo's engine, for what no agent can do by itself.
+//! Fault injection around the demo's engine: streams that are cut, tasks in no state, requests that say how they came in.
 
 use std::{
     collections::HashSet,
@@ -23,25 +23,25 @@ const REMEMBERED: usize = 10_000;
 
 /// Operations that lose a stream once when the demo asks for it (`cut N`), show a task in no state
 /// (`unspecified 2s`), and tell the agent how a request came in (`request`).
-pub(crate) struct Stage<O> {
+pub(crate) struct FaultInjector<O> {
     inner: O,
     /// Tasks whose stream was lost already.
     cut: Arc<Mutex<HashSet<TaskId>>>,
 }
 
-impl<O: Operations> Stage<O> {
-    /// A stage around an engine.
+impl<O: Operations> FaultInjector<O> {
+    /// Around an engine.
     pub(crate) fn new(inner: O) -> Self {
         Self { inner, cut: Arc::default() }
     }
 
-    fn staged(&self, inner: EventStream) -> EventStream {
-        Box::pin(Staged { inner, cut: self.cut.clone(), seen: 0, left: None })
+    fn faulty(&self, inner: EventStream) -> EventStream {
+        Box::pin(FaultyStream { inner, cut: self.cut.clone(), seen: 0, left: None })
     }
 }
 
 #[async_trait]
-impl<O: Operations> Operations for Stage<O> {
+impl<O: Operations> Operations for FaultInjector<O> {
     async fn send_message(&self, caller: &Caller, request: SendMessage) -> Result<SendReply> {
         Ok(match self.inner.send_message(caller, labeled(request)).await? {
             SendReply::Task(task) => SendReply::Task(Box::new(shown(*task))),
@@ -50,7 +50,7 @@ impl<O: Operations> Operations for Stage<O> {
     }
 
     async fn stream_message(&self, caller: &Caller, request: SendMessage) -> Result<EventStream> {
-        self.inner.stream_message(caller, labeled(request)).await.map(|stream| self.staged(stream))
+        self.inner.stream_message(caller, labeled(request)).await.map(|stream| self.faulty(stream))
     }
 
     async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<Task> {
@@ -68,7 +68,7 @@ impl<O: Operations> Operations for Stage<O> {
     }
 
     async fn subscribe(&self, caller: &Caller, request: Subscribe) -> Result<EventStream> {
-        self.inner.subscribe(caller, request).await.map(|stream| self.staged(stream))
+        self.inner.subscribe(caller, request).await.map(|stream| self.faulty(stream))
     }
 
     async fn create_push_config(&self, caller: &Caller, config: PushConfig) -> Result<PushConfig> {
@@ -92,8 +92,8 @@ impl<O: Operations> Operations for Stage<O> {
     }
 }
 
-/// A stream of the stage.
-struct Staged {
+/// A stream that may be cut.
+struct FaultyStream {
     inner: EventStream,
     cut: Arc<Mutex<HashSet<TaskId>>>,
     /// How many events there were.
@@ -102,7 +102,7 @@ struct Staged {
     left: Option<u64>,
 }
 
-impl Stream for Staged {
+impl Stream for FaultyStream {
     type Item = Result<(Seq, SharedEvent)>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {

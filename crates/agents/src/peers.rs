@@ -1,4 +1,4 @@
-//! The agents that those of a file may pass work on to: others of the file by their names, and what `[handoff]` names or allows.
+//! Peer directory: the agents that those of a file may pass work on to, by name and by URL, behind an allow list.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use tokio::sync::watch;
 
 use chancery_config::{self as config, Config};
 
-use super::settings;
+use crate::settings;
 
 /// Where the server is. Agents may be at work before it is known.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Here(Arc<watch::Sender<Option<String>>>);
+pub(crate) struct ServerUrl(Arc<watch::Sender<Option<String>>>);
 
-impl Here {
+impl ServerUrl {
     /// The server is at this URL.
-    pub(crate) fn is(&self, url: &str) {
+    pub(crate) fn set(&self, url: &str) {
         self.0.send_replace(Some(url.trim_end_matches('/').to_owned()));
     }
 
-    async fn url(&self) -> String {
+    async fn get(&self) -> String {
         let mut told = self.0.subscribe();
         // The sender is held by this very value.
         told.wait_for(Option::is_some).await.ok().and_then(|url| url.clone()).unwrap_or_default()
@@ -32,7 +32,7 @@ impl Here {
 
 /// Who may be asked, by name and by URL.
 pub(crate) struct Directory {
-    here: Here,
+    server: ServerUrl,
     /// The agents of the file: names and paths.
     own: Vec<(String, String)>,
     /// Others: names and URLs.
@@ -41,9 +41,9 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    fn new(config: &Config, handoff: &config::Handoff, here: &Here) -> Self {
+    fn new(config: &Config, handoff: &config::Handoff, url: &ServerUrl) -> Self {
         Self {
-            here: here.clone(),
+            server: url.clone(),
             own: config.agents.iter().map(|agent| (agent.name.clone(), agent.path.clone())).collect(),
             others: handoff.peers.iter().map(|peer| (peer.name.clone(), peer.url.clone())).collect(),
             allow: handoff.allow.clone(),
@@ -56,7 +56,7 @@ impl Directory {
             return Some(url.clone());
         }
         if let Some((_, path)) = self.own.iter().find(|(name, _)| name == agent) {
-            return Some(at(&self.here.url().await, path));
+            return Some(at(&self.server.get().await, path));
         }
         let url = agent.trim_end_matches('/');
         self.allows(url).await.then(|| url.to_owned())
@@ -68,7 +68,7 @@ impl Directory {
         if self.others.iter().any(|(_, known)| same_agent(known, url)) || origin.is_ok_and(|origin| self.allow.allows(&origin)) {
             return true;
         }
-        let here = self.here.url().await;
+        let here = self.server.get().await;
         self.own.iter().any(|(_, path)| same_agent(&at(&here, path), url))
     }
 }
@@ -78,13 +78,13 @@ fn at(base: &str, path: &str) -> String {
 }
 
 /// Finds agents, if work may go there.
-struct Allowed {
+struct AllowedPeers {
     directory: Arc<Directory>,
     peers: chancery_client::Peers,
 }
 
 #[async_trait]
-impl Peers for Allowed {
+impl Peers for AllowedPeers {
     async fn peer(&self, agent: &str) -> Result<Peer> {
         if !self.directory.allows(agent).await {
             return Err(Error::new(ErrorKind::PermissionDenied, format!("[handoff] does not allow work to go to {agent}")));
@@ -95,16 +95,16 @@ impl Peers for Allowed {
 
 /// How the agents of a file pass work on.
 #[derive(Clone)]
-pub(crate) struct Ways {
+pub(crate) struct Handoffs {
     pub(crate) directory: Arc<Directory>,
     pub(crate) passing: Passing,
 }
 
-impl Ways {
+impl Handoffs {
     /// As the file says; `None` when it says nothing about it.
-    pub(crate) fn of(config: &Config, here: &Here) -> Option<Self> {
+    pub(crate) fn new(config: &Config, url: &ServerUrl) -> Option<Self> {
         let handoff = config.handoff.as_ref()?;
-        let directory = Arc::new(Directory::new(config, handoff, here));
+        let directory = Arc::new(Directory::new(config, handoff, url));
         // HO-50: what is exchanged for the caller's token, else what is the agent's own. A file whose exchange makes no sense was refused when
         // it was read.
         let exchange = config.auth.as_ref().and_then(|auth| settings::exchange(auth).ok().flatten());
@@ -113,7 +113,7 @@ impl Ways {
             None => Client::builder().credentials(keyring(handoff)),
         };
         let peers = client.peers();
-        let mut passing = Passing::new(Arc::new(Allowed { directory: directory.clone(), peers }));
+        let mut passing = Passing::new(Arc::new(AllowedPeers { directory: directory.clone(), peers }));
         passing = passing.relay(handoff.relay).grant_life(handoff.grants);
         passing = passing.on_ambiguous(match handoff.on_ambiguous {
             config::OnAmbiguous::Fail => OnAmbiguous::Fail,

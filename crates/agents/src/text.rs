@@ -1,4 +1,4 @@
-//! Programs as agents: how they are started, and those that take text and give text.
+//! Command executor, text mode: a process for each message, text on stdin, an artifact from stdout.
 
 use std::{
     process::ExitStatus,

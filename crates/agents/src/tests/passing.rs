@@ -1,15 +1,15 @@
 //! Programs that pass work on: several agents of one file, behind a real server.
 
-use chancery::Running;
 use chancery_client::Client;
 use chancery_core::{SendMessage, Transfer, extension::HANDOFF};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::{Served, peers};
 
 /// A server with three agents: `desk` passes work on, `counter` counts words, `billing` asks and pays back.
 struct Office {
-    running: Running,
+    running: Served,
     folder: Folder,
 }
 
@@ -52,7 +52,7 @@ impl Office {
         );
         let file = folder.write("a2a.toml", &text);
         let config = Config::parse(&file, &text, &std::env::vars().collect()).unwrap_or_else(|problem| panic!("{problem}"));
-        Self { running: crate::serve::tests::bind(config).await, folder }
+        Self { running: bind(config).await, folder }
     }
 
     async fn client(&self, agent: &str) -> Client {
@@ -152,8 +152,9 @@ async fn work_goes_only_where_the_file_lets_it_go() {
         let reached = told["task"]["status"]["state"] == "TASK_STATE_COMPLETED";
         assert_eq!(reached, settings.contains("peers"), "{told}");
     }
-    let directory =
-        peers::Ways::of(&parse(&format!("[handoff]\nallow = [\"{url}\", \"https://*.example.com\"]\n")), &here(&url)).unwrap().directory;
+    let directory = peers::Handoffs::new(&parse(&format!("[handoff]\nallow = [\"{url}\", \"https://*.example.com\"]\n")), &server_at(&url))
+        .unwrap()
+        .directory;
     for (agent, found) in [
         (format!("{url}/anything/"), Some(format!("{url}/anything"))),
         ("https://a.example.com".to_owned(), Some("https://a.example.com".to_owned())),
@@ -171,10 +172,10 @@ fn parse(settings: &str) -> Config {
     Config::parse(Path::new("a2a.toml"), &text, &BTreeMap::new()).unwrap_or_else(|problem| panic!("{problem}"))
 }
 
-fn here(url: &str) -> Here {
-    let here = Here::default();
-    here.is(url);
-    here
+fn server_at(url: &str) -> ServerUrl {
+    let server = ServerUrl::default();
+    server.set(url);
+    server
 }
 
 /// HO-53: who is believed about users is said in the file; what is wrong there is told with its place.
@@ -182,10 +183,10 @@ fn here(url: &str) -> Here {
 fn what_the_file_says_of_handoffs_is_read() {
     let text = "[handoff]\nrelay = false\nmax_hops = 2\nmax_visits = 2\ngrants = \"off\"\ntrusted_delegators = [\"triage\"]\n\
                 on_ambiguous = \"retry\"\non_message_reply = \"fail\"\n";
-    let passing = peers::Ways::of(&parse(text), &Here::default()).unwrap().passing;
+    let passing = peers::Handoffs::new(&parse(text), &ServerUrl::default()).unwrap().passing;
     assert_eq!((passing.relay, passing.max_hops, passing.max_visits, passing.grant_life), (false, 2, 2, None));
     assert!(passing.trusted_delegators.contains("triage"));
-    assert!(peers::Ways::of(&parse(""), &Here::default()).is_none());
+    assert!(peers::Handoffs::new(&parse(""), &ServerUrl::default()).is_none());
     for (wrong, words) in [
         ("[handoff]\nallow = [\"https://a.example/path\"]\n", "is more than an origin"),
         ("[handoff]\ngrants = \"soon\"\n", "grants must be a duration or \"off\""),

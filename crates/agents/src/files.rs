@@ -1,4 +1,4 @@
-//! The files of a turn: what came with the message, and what a program leaves behind.
+//! Temporary folders of a turn: what came with the message, and what a program leaves behind.
 
 use std::{
     collections::HashSet,

@@ -1,4 +1,4 @@
-//! Certificates for the demo: a small authority, made at the first start, that vouches for this machine and for one client.
+//! Certificates for the demo (X.509): a small authority, made at the first start, that vouches for this machine and for one client.
 //!
 //! Nothing here is worth stealing: whoever reads the demo's folder can be the demo's client.
 
@@ -9,7 +9,6 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use anyhow::{Context as _, Result, anyhow};
 use aws_lc_rs::{
     rand::{SecureRandom as _, SystemRandom},
     signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _},
@@ -18,6 +17,11 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use chancery_engine::clock::{Clock as _, SystemClock};
 use jiff::Timestamp;
 
+use crate::Error;
+
+/// What making certificates comes to; [`Error::Certificates`] says where.
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
 /// How long certificates are good.
 const GOOD: Duration = Duration::from_secs(365 * 86_400);
 /// When they are made anew.
@@ -25,32 +29,35 @@ const OLD: Duration = Duration::from_secs(300 * 86_400);
 
 /// The files, all in one folder.
 #[derive(Debug, Clone)]
-pub(crate) struct Certificates {
+pub struct Certificates {
     folder: PathBuf,
 }
 
 impl Certificates {
     /// The certificates in the data folder; they are made when there are none, or when they are old.
-    pub(crate) fn open(data: &Path) -> Result<Self> {
+    pub(crate) fn open(data: &Path) -> crate::Result<Self> {
         let own = Self { folder: data.join("tls") };
         if !own.are_good() {
-            own.make().with_context(|| format!("no certificates can be made in {}", own.folder.display()))?;
+            own.make().map_err(|source| Error::Certificates { folder: own.folder.clone(), source })?;
         }
         Ok(own)
     }
 
     /// Whom clients have to trust.
-    pub(crate) fn authority(&self) -> PathBuf {
+    #[must_use]
+    pub fn authority(&self) -> PathBuf {
         self.folder.join("ca.pem")
     }
 
     /// What the server shows, and its key.
-    pub(crate) fn server(&self) -> (PathBuf, PathBuf) {
+    #[must_use]
+    pub fn server(&self) -> (PathBuf, PathBuf) {
         (self.folder.join("server.pem"), self.folder.join("server-key.pem"))
     }
 
     /// What a client shows, and its key.
-    pub(crate) fn client(&self) -> (PathBuf, PathBuf) {
+    #[must_use]
+    pub fn client(&self) -> (PathBuf, PathBuf) {
         (self.folder.join("client.pem"), self.folder.join("client-key.pem"))
     }
 
@@ -78,7 +85,7 @@ impl Certificates {
             let extensions = [USAGE_LEAF, &extension(PURPOSES, &element(SEQUENCE, &element(OBJECT, purpose))), &extra].concat();
             let certificate = authority.certificate(&identity, &extensions, now)?;
             self.write(&format!("{file}.pem"), "CERTIFICATE", &certificate, false)?;
-            let key = identity.pair.to_pkcs8v1().map_err(|_| anyhow!("the key cannot be written"))?;
+            let key = identity.pair.to_pkcs8v1().map_err(|_| "the key cannot be written")?;
             self.write(&format!("{file}-key.pem"), "PRIVATE KEY", key.as_ref(), true)?;
         }
         Ok(())
@@ -106,14 +113,14 @@ struct Identity {
 
 impl Identity {
     fn new(name: &'static str) -> Result<Self> {
-        let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_ASN1_SIGNING).map_err(|_| anyhow!("no key can be made"))?;
+        let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_ASN1_SIGNING).map_err(|_| "no key can be made")?;
         Ok(Self { name, pair })
     }
 
     /// A certificate for somebody, or for itself (RFC 5280).
     fn certificate(&self, subject: &Self, extensions: &[u8], now: SystemTime) -> Result<Vec<u8>> {
         let mut serial = [0; 16];
-        SystemRandom::new().fill(&mut serial).map_err(|_| anyhow!("there are no random numbers"))?;
+        SystemRandom::new().fill(&mut serial).map_err(|_| "there are no random numbers")?;
         // Positive, and without a zero that nobody needs.
         serial[0] = serial[0] & 0x7f | 0x40;
         let validity = [time(now - Duration::from_secs(3_600))?, time(now + GOOD)?].concat();
@@ -129,7 +136,7 @@ impl Identity {
             element(0xa3, &element(SEQUENCE, extensions)),
         ];
         let body = element(SEQUENCE, &body.concat());
-        let signature = self.pair.sign(&SystemRandom::new(), &body).map_err(|_| anyhow!("the certificate cannot be signed"))?;
+        let signature = self.pair.sign(&SystemRandom::new(), &body).map_err(|_| "the certificate cannot be signed")?;
         Ok(element(SEQUENCE, &[body, element(SEQUENCE, SIGNATURE_TYPE), bits(signature.as_ref())].concat()))
     }
 }

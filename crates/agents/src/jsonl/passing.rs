@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::line::Words;
-use crate::agents::peers::Directory;
+use crate::peers::Directory;
 
 /// A part of the work for another agent.
 #[derive(Debug, Deserialize)]

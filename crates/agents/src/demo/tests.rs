@@ -12,18 +12,19 @@ use chancery_engine::{
 };
 
 use super::*;
-use crate::{agents::tests::within, folder::Folder};
+use crate::{folder::Folder, tests::within};
 
-fn staged(path: &str, store: Arc<dyn Store>) -> Stage<Engine> {
-    let made = agents().into_iter().find(|made| made.path == path).unwrap();
-    Stage::new(made.builder(made.card.clone()).shared_store(store).start())
+fn agent_at(path: &str, store: Arc<dyn Store>) -> FaultInjector<Engine> {
+    let site = crate::Site::new(config(PathBuf::new()).unwrap());
+    let agent = site.agents().iter().find(|agent| agent.config().path == path).unwrap();
+    FaultInjector::new(agent.engine().shared_store(store).start())
 }
 
-fn demo() -> Stage<Engine> {
-    staged("/", Arc::new(Memory::new()))
+fn demo() -> FaultInjector<Engine> {
+    agent_at("/", Arc::new(Memory::new()))
 }
 
-async fn send(stage: &Stage<Engine>, message: impl Into<Message>) -> Task {
+async fn send(stage: &FaultInjector<Engine>, message: impl Into<Message>) -> Task {
     let reply = within(stage.send_message(&Caller::anonymous(), SendMessage::new(message))).await.unwrap();
     reply.task().expect("a task").clone()
 }
@@ -47,7 +48,7 @@ async fn every_verb_has_its_end() {
     let folder = Folder::new();
     let stores: [Arc<dyn Store>; 2] = [Arc::new(Memory::new()), Arc::new(Sqlite::open(folder.path("tasks.db")).await.unwrap())];
     for store in stores {
-        let demo = staged("/", store);
+        let demo = agent_at("/", store);
         for (said, state, answer) in [
             ("hi there", TaskState::Completed, "hi there"),
             ("stream 3", TaskState::Completed, "1\n2\n3\n"),
@@ -157,9 +158,9 @@ async fn a_task_may_be_in_no_state() {
 
 #[test]
 fn every_card_is_valid_and_its_own() {
-    let made = agents();
+    let made: Vec<_> = cards::agents().collect();
     for (at, one) in made.iter().enumerate() {
-        let card = one.card.clone().interface("http://localhost:8080/", one.bindings[0], one.versions[0]);
+        let card = one.card.clone().interface("http://localhost:8080/", one.bindings[0], one.versions.as_ref().unwrap()[0]);
         card.validate().unwrap_or_else(|error| panic!("{}: {error}", one.path));
         assert!(made[..at].iter().all(|other| other.path != one.path && other.name != one.name));
     }

@@ -1,4 +1,4 @@
-//! The demo's issuer: signs people and clients in for `/secure`, by the book, without asking for a password.
+//! OAuth 2.0 authorization server of the demo: signs people and clients in for `/secure`, by the book, without asking for a password.
 //!
 //! ```text
 //!  /issuer/.well-known/openid-configuration, /issuer/jwks     who it is
@@ -13,7 +13,6 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context as _, Result};
 use aws_lc_rs::{
     digest::{SHA256, digest},
     signature::{Ed25519KeyPair, KeyPair as _},
@@ -34,6 +33,8 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use url::{Url, form_urlencoded};
+
+use crate::{Error, Result};
 
 /// Where it is.
 pub(crate) const PATH: &str = "/issuer";
@@ -149,8 +150,8 @@ impl Issuer {
     /// An issuer with a key of its own.
     pub(crate) fn new() -> Result<Self> {
         let mut seed = [0; 32];
-        getrandom::fill(&mut seed).map_err(|error| anyhow::anyhow!("no random numbers: {error}"))?;
-        let key = Ed25519KeyPair::from_seed_unchecked(&seed).ok().context("no key can be made")?;
+        getrandom::fill(&mut seed).map_err(|error| Error::Demo(format!("no random numbers: {error}")))?;
+        let key = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| Error::Demo("no key can be made".to_owned()))?;
         Ok(Self(Arc::new(Inner { key, name: OnceLock::new(), desk: Mutex::default() })))
     }
 
@@ -161,8 +162,8 @@ impl Issuer {
 
     /// Who may call, beside those who know a secret: whoever shows a token of this issuer.
     pub(crate) fn rules(&self, others: Auth) -> Result<Auth> {
-        let name = self.name().context("the issuer has no place yet")?;
-        let jwt = Jwt::issuer(name, [AUDIENCE]).keys(&self.jwks().to_string()).map_err(|error| anyhow::anyhow!("{error}"))?.prefix("");
+        let name = self.name().ok_or_else(|| Error::Demo("the issuer has no place yet".to_owned()))?;
+        let jwt = Jwt::issuer(name, [AUDIENCE]).keys(&self.jwks().to_string()).map_err(|error| Error::Demo(error.to_string()))?.prefix("");
         let scopes = || Scopes::from([(SCOPE.to_owned(), "Everything that the demo does".to_owned())]);
         let token_url = format!("{name}/token");
         let mut device = DeviceCodeFlow::default();

@@ -11,7 +11,7 @@ use base64::{
     prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
 };
 use chancery::{
-    Failure, Memory, Outcome, Running, Server, Turn,
+    Failure, Memory, Outcome, Server, Turn,
     auth::{Jwt, Scheme},
 };
 use chancery_client::{Client, Secrets};
@@ -20,8 +20,7 @@ use serde_json::{Value, json};
 
 use chancery_config::Config;
 
-use super::tests::bind;
-use crate::folder::Folder;
+use crate::{Served, folder::Folder, tests::bind};
 
 const HI: &str = r#"{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"hi"}]}}"#;
 
@@ -52,7 +51,7 @@ impl Issuer {
 }
 
 fn examples() -> Vec<&'static str> {
-    let guide = include_str!("../../../../docs/guide/security.md");
+    let guide = include_str!("../../../docs/guide/security.md");
     guide.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
 }
 
@@ -69,7 +68,7 @@ fn read(folder: &Folder, text: &str) -> Config {
     config
 }
 
-async fn post(client: &reqwest::Client, running: &Running, path: &str, headers: &[(&str, String)]) -> reqwest::Result<u16> {
+async fn post(client: &reqwest::Client, running: &Served, path: &str, headers: &[(&str, String)]) -> reqwest::Result<u16> {
     let url = format!("{}{}/message:send", running.url(), path.trim_end_matches('/'));
     let request = client.post(url).header("a2a-version", "1.0").header("content-type", "application/json").body(HI);
     let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, value));

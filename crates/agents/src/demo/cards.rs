@@ -1,10 +1,8 @@
-//! The demo's cards: one agent under several paths, each with something different.
+//! The demo's agent cards: one agent under several paths, each with something different.
 
 use chancery::auth::{Auth, Digest, Holder, Scheme};
+use chancery_config::{Agent, Backend};
 use chancery_core::{Binding, Card, Extension, Skill, Version, security::ApiKeyLocation};
-use chancery_engine::OnRestart;
-
-use crate::agents::{Any, Backend, Made};
 
 /// One of the demo's cards, and what is different about it.
 #[derive(Debug, Clone, Copy)]
@@ -120,33 +118,24 @@ impl Variant {
             None => card,
         }
     }
-
-    /// The card for callers who are known: what others need not know of is in it.
-    fn extended_card(&self) -> Option<Card> {
-        (self.name == SECURE)
-            .then(|| self.card().skill("members", "Is there for callers who are known, and does what the other skill does"))
-    }
 }
 
-/// The agents of the demo, one for each card. Each engine belongs on a [`Stage`](super::Stage).
-#[must_use]
-pub(crate) fn agents() -> Vec<Made> {
-    VARIANTS
-        .iter()
-        .map(|variant| Made {
-            name: variant.name.to_owned(),
-            path: variant.path.to_owned(),
-            card: variant.card(),
-            extended: variant.extended_card(),
-            tenant: variant.tenant.to_owned(),
-            bindings: variant.bindings.to_vec(),
-            versions: variant.versions.to_vec(),
-            on_restart: OnRestart::Fail,
-            lattice: None,
-            ways: None,
-            agent: Any { backend: Backend::Demo, places: None },
-        })
-        .collect()
+/// The agents of the demo, one for each card.
+pub(crate) fn agents() -> impl Iterator<Item = Agent> {
+    VARIANTS.iter().map(|variant| {
+        let mut agent = Agent::new(variant.name, variant.card(), Backend::Demo);
+        agent.path = variant.path.to_owned();
+        agent.tenant = variant.tenant.to_owned();
+        agent.bindings = variant.bindings.to_vec();
+        agent.versions = Some(variant.versions.to_vec());
+        agent
+    })
+}
+
+/// The card of an agent of the demo for callers who are known: what others need not know of is in it.
+pub(crate) fn extended_card(agent: &Agent) -> Option<Card> {
+    let extended = || agent.card.clone().skill("members", "Is there for callers who are known, and does what the other skill does");
+    (agent.name == SECURE).then(extended)
 }
 
 fn skill() -> Skill {
