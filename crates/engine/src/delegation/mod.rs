@@ -4,7 +4,7 @@
 //! Outcome::transfer ---> perform.rs   checks, PREPARED, sends, CREATED and COMMITTED; again after a crash
 //!                           |
 //!                           `-------> relay.rs    what happens to the task there becomes events of the task here
-//! Turn::delegate ------> delegate.rs  asks another agent, shows here how it goes, and gives the result; calls.rs is who is asked
+//! Turn::delegate ------> delegate.rs  asks another agent (request.rs), shows here how it goes, and gives the result; calls.rs is who is asked
 //! a message with a TransferContext -> receive.rs  the same handoff makes one task; loops are refused
 //! others who may see such a task -> access.rs  the user that it is for, and whoever holds its grant
 //! reads of a task that was handed over -> view.rs what aware and unaware callers see of it
@@ -27,6 +27,7 @@ pub(crate) mod receive;
 pub(crate) mod record;
 mod refusal;
 mod relay;
+mod request;
 pub(crate) mod view;
 
 use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};

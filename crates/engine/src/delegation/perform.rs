@@ -139,37 +139,19 @@ async fn prepare(active: &mut ActiveHandoff, wanted: &Handoff) -> Result<(Record
         return Err(refused(Code::LoopDetected, "that agent had the task already".to_owned()).into());
     }
     let peer = reach(active, &target).await?;
-    let mut scope = received.as_ref().and_then(|context| context.scope.clone());
-    let mut warning = None;
-    if let Some(policy) = &passing.policy {
-        let step = Step {
-            kind: Passage::Handoff,
-            from: passing.base_url(),
-            to: &target,
-            card: &peer.card,
-            requires: &wanted.requires,
-            workflow: &wanted.workflow,
-            caller: turn.caller(),
-            received: received.as_ref(),
-            trail: &trail,
-            now,
-        };
-        match policy.check(&step) {
-            Ok(granted) => {
-                scope = granted.or(scope);
-                active.token = policy.token(&step);
-                warning = policy.warning(&step);
-            }
-            Err(violation) => {
-                let mut refusal = refused(Code::ScopeViolation, "the other agent would reach further than the task may".to_owned());
-                refusal.violation = Some(violation);
-                return Err(refusal.into());
-            }
-        }
-    }
-    if let Some(violation) = warning {
-        super::warn(&turn, &target, violation).await;
-    }
+    let step = Step {
+        kind: Passage::Handoff,
+        from: passing.base_url(),
+        to: &target,
+        card: &peer.card,
+        requires: &wanted.requires,
+        workflow: &wanted.workflow,
+        caller: turn.caller(),
+        received: received.as_ref(),
+        trail: &trail,
+        now,
+    };
+    let scope = permitted(active, &step).await?;
     active.scope.clone_from(&scope);
     let handoff_id = Uuid::now_v7().to_string();
     let mut context = TransferContext::new(turn.task_id().clone(), turn.base_url(&passing));
@@ -209,6 +191,24 @@ async fn prepare(active: &mut ActiveHandoff, wanted: &Handoff) -> Result<(Record
         passed: None,
     };
     Ok((record, peer))
+}
+
+/// How far the other agent may reach, by what the task came with and by the policy. What the policy warns of, the status of the task says.
+async fn permitted(active: &mut ActiveHandoff, step: &Step<'_>) -> Result<Option<Object>, Stop> {
+    let scope = step.received.and_then(|context| context.scope.clone());
+    let passing = active.passing.clone();
+    let Some(policy) = &passing.policy else { return Ok(scope) };
+    let granted = policy.check(step).map_err(|violation| {
+        let words = "the other agent would reach further than the task may";
+        let mut refusal = Refusal::new(Code::ScopeViolation, step.to, words);
+        refusal.violation = Some(violation);
+        refusal
+    })?;
+    active.token = policy.token(step);
+    if let Some(violation) = policy.warning(step) {
+        super::warn(&active.turn, step.to, violation).await;
+    }
+    Ok(granted.or(scope))
 }
 
 /// Finds the other agent, again and again while it cannot be reached.
