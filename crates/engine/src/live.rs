@@ -1,4 +1,4 @@
-//! A task that somebody works on or watches: what is committed of it, and a bell for those who wait.
+//! A live task: what is committed of one that somebody works on or watches here, and a notification for those who wait.
 //!
 //! ```text
 //! driver --commit--> store

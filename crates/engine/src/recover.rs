@@ -1,4 +1,4 @@
-//! Looks after tasks whose process died, says that ours is alive, and forgets what is old.
+//! Leases: renews those of this process (heartbeat), takes over tasks whose lease ran out, and purges what is old.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A message is sent: to a new task or to one that is there, once even if it is sent twice.
+//! Sending a message: to a new task or to one that is there, idempotent by key.
 
 use std::{
     pin::Pin,

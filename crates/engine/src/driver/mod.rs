@@ -1,4 +1,4 @@
-//! Drives one task: hears what is asked of it, runs its turns, and answers whoever waits.
+//! Driver: the single writer (actor) of one live task. It hears what is asked of it, runs its turns, and answers whoever waits.
 //!
 //! There is at most one driver per task and process. It owns everything that may change the task, so
 //! nothing here is locked. What happens goes into its [`Journal`], which commits it.

@@ -1,4 +1,5 @@
-//! Sends what webhooks are owed: at least once, in order per task and webhook, for hours if need be.
+//! Outbox: deliveries that were written with the events of a task are sent to its webhooks, at least once, in order per task and webhook,
+//! for hours if need be.
 
 use std::{
     collections::HashMap,

@@ -1,4 +1,4 @@
-//! When to try again.
+//! Backoff: when a delivery that failed is tried again.
 
 use std::time::Duration;
 

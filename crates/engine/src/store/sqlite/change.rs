@@ -1,4 +1,4 @@
-//! Everything that writes: statements within a transaction of the writing thread.
+//! Write side of SQLite: statements within a transaction of the writing thread.
 //!
 //! Whatever can refuse comes before whatever writes, so a refused job needs no rollback.
 

@@ -1,4 +1,4 @@
-//! Who has the file open.
+//! File lock: who has the database open, and whether it is the only one.
 //!
 //! Every process that has the database open holds a shared lock on a file beside it, and the operating system takes
 //! the lock away when the process ends, however it ends. So whoever gets the lock for itself alone knows that nobody

@@ -1,4 +1,4 @@
-//! A bounded way to threads of the store: who finds it full is refused at once, not kept waiting.
+//! Bounded job queue of the threads of the store. Backpressure: who finds it full is refused at once, not kept waiting.
 //!
 //! At most one thread is on its way to the jobs at any time; when it has taken its share and some are left, it
 //! calls the next. A burst of small jobs then wakes one thread, and a burst of large ones all of them.

@@ -1,4 +1,4 @@
-//! Everything that reads: a few threads with a connection each, which never wait for the writer.
+//! Read side of SQLite: a pool of a few threads with a connection each, which never wait for the writer.
 //!
 //! As with the writer, a thread takes what has queued up: waking a thread costs more than a read.
 

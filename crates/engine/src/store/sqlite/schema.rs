@@ -1,4 +1,4 @@
-//! Opening a database file: its settings, and its schema brought up to date.
+//! Connections and schema migrations: a database file is opened with its settings, and its schema brought up to date.
 
 use std::{path::Path, time::Duration};
 

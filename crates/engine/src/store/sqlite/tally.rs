@@ -1,4 +1,4 @@
-//! How many tasks each owner has in each state, so that the total of a list needs no counting.
+//! Counters: how many tasks each owner has in each state, so that the total of a list needs no counting.
 //!
 //! An owner is counted when its first list is asked for; from then on its numbers follow the commits.
 //! Counting does not hold up the writer: it happens in a snapshot of the file that was taken between

@@ -1,4 +1,4 @@
-//! The one connection that writes, on a thread of its own.
+//! Group commit: the one connection that writes, on a thread of its own, puts the writes that wait into one transaction.
 //!
 //! ```text
 //!  commit ─┐                ┌─ BEGIN, job, job, job, COMMIT ─┐
