@@ -293,7 +293,7 @@ async fn a_large_output_passes_through_on_both_stores() {
     let engine = agent.engine().store(store).start();
     let reply = within(engine.send_message(&Caller::anonymous(), SendMessage::new("x"))).await.unwrap();
     let id = reply.task().unwrap().id.clone();
-    let stored = engine.get_task(&Caller::anonymous(), GetTask::new(id)).await.unwrap();
+    let stored = engine.get_task(&Caller::anonymous(), GetTask::new(id)).await.unwrap().into_task().unwrap();
     assert_eq!(text_of(&stored), text);
 }
 
@@ -303,7 +303,7 @@ async fn concurrency_lets_so_many_tasks_run() {
     let first = rig.begin("first").await;
     let second = rig.send("second").await;
     assert_eq!((second.state(), text_of(&second).as_str()), (TaskState::Completed, "second"));
-    let first = rig.engine.get_task(&Caller::anonymous(), GetTask::new(first.id)).await.unwrap();
+    let first = rig.engine.get_task(&Caller::anonymous(), GetTask::new(first.id)).await.unwrap().into_task().unwrap();
     assert_eq!((first.state(), text_of(&first).as_str()), (TaskState::Completed, "first"));
 }
 

@@ -2,8 +2,9 @@
 
 use async_trait::async_trait;
 use chancery_core::{
-    Caller, CancelTask, Card, DeletePushConfig, Error, ErrorKind, EventStream, GetExtendedCard, GetPushConfig, GetTask, ListPushConfigs,
-    ListTasks, Operations, PushConfig, PushConfigPage, Reply, Request, Result, SendMessage, SendReply, Subscribe, Task, TaskPage, Version,
+    Caller, CancelTask, Card, DeletePushConfig, Error, ErrorKind, EventStream, GetExtendedCard, GetPushConfig, GetTask, LazyTask,
+    ListPushConfigs, ListTasks, Operations, PushConfig, PushConfigPage, Reply, Request, Result, SendMessage, SendReply, Subscribe, Task,
+    TaskPage, Version,
 };
 use chancery_wire::facts;
 
@@ -25,15 +26,12 @@ impl Operations for Client {
         Watch::open(self.clone(), caller, Request::StreamMessage(Box::new(named(request)))).await
     }
 
-    async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<Task> {
-        self.ask_for_task(caller, Request::GetTask(request)).await
+    async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<LazyTask> {
+        self.get_task(caller, request).await.map(LazyTask::from)
     }
 
-    async fn list_tasks(&self, caller: &Caller, request: ListTasks) -> Result<TaskPage> {
-        match self.ask(caller, Request::ListTasks(request)).await? {
-            Reply::Tasks(page) => Ok(page),
-            other => Err(unexpected(&other)),
-        }
+    async fn list_tasks(&self, caller: &Caller, request: ListTasks) -> Result<TaskPage<LazyTask>> {
+        self.list_tasks(caller, request).await.map(TaskPage::from)
     }
 
     async fn cancel_task(&self, caller: &Caller, request: CancelTask) -> Result<Task> {
@@ -82,15 +80,39 @@ impl Operations for Client {
 }
 
 impl Client {
+    /// Reads one task: as [`Operations::get_task`], decoded.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<Task> {
+        self.ask_for_task(caller, Request::GetTask(request)).await
+    }
+
+    /// Lists tasks: as [`Operations::list_tasks`], decoded.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub async fn list_tasks(&self, caller: &Caller, request: ListTasks) -> Result<TaskPage> {
+        match self.ask(caller, Request::ListTasks(request)).await? {
+            Reply::Tasks(page) => page.decode(),
+            other => Err(unexpected(&other)),
+        }
+    }
+
     async fn ask(&self, caller: &Caller, request: Request) -> Result<Reply> {
         let call = self.call(caller, request);
         let (peer, answered) = self.perform(&call).await?;
         let Answered::Reply(mut reply) = answered else { return Err(Error::internal("one answer was asked for")) };
         match &mut reply {
-            Reply::Sent(SendReply::Task(task)) | Reply::Task(task) => trim(task, &call.request, peer.route.version),
+            Reply::Sent(SendReply::Task(task)) => trim(task, &call.request, peer.route.version),
+            Reply::Task(task) => trim(task.to_mut()?, &call.request, peer.route.version),
             Reply::PushConfig(config) => name(config, &call.request),
             Reply::PushConfigs(page) => page.configs.iter_mut().for_each(|config| name(config, &call.request)),
-            Reply::Tasks(page) => page.tasks.iter_mut().for_each(|task| trim(task, &call.request, peer.route.version)),
+            Reply::Tasks(page) => {
+                for task in &mut page.tasks {
+                    trim(task.to_mut()?, &call.request, peer.route.version);
+                }
+            }
             _ => {}
         }
         Ok(reply)
@@ -98,7 +120,7 @@ impl Client {
 
     async fn ask_for_task(&self, caller: &Caller, request: Request) -> Result<Task> {
         match self.ask(caller, request).await? {
-            Reply::Task(task) => Ok(*task),
+            Reply::Task(task) => task.into_task(),
             other => Err(unexpected(&other)),
         }
     }

@@ -396,7 +396,7 @@ impl Watch {
         let task = loop {
             let call = self.later(Request::GetTask(GetTask::new(id.clone())), None, until);
             let error = match self.client.perform(&call).await {
-                Ok((_, Answered::Reply(Reply::Task(task)))) => break task,
+                Ok((_, Answered::Reply(Reply::Task(task)))) => break task.into_task()?,
                 Ok(_) => return Err(Error::internal("a task was asked for")),
                 Err(error) if failure::is_transient(&error) => error,
                 Err(error) => return Err(error),

@@ -10,6 +10,7 @@ use crate::{
     card::Card,
     error::Result,
     event::{Seq, SharedEvent},
+    lazy::LazyTask,
     push::PushConfig,
     reply::{PushConfigPage, Reply, SendReply, TaskPage},
     request::{
@@ -32,10 +33,10 @@ pub trait Operations: Send + Sync {
     async fn stream_message(&self, caller: &Caller, request: SendMessage) -> Result<EventStream>;
 
     /// Reads one task.
-    async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<Task>;
+    async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<LazyTask>;
 
     /// Lists tasks, newest status first.
-    async fn list_tasks(&self, caller: &Caller, request: ListTasks) -> Result<TaskPage>;
+    async fn list_tasks(&self, caller: &Caller, request: ListTasks) -> Result<TaskPage<LazyTask>>;
 
     /// Cancels a task.
     async fn cancel_task(&self, caller: &Caller, request: CancelTask) -> Result<Task>;
@@ -57,14 +58,6 @@ pub trait Operations: Send + Sync {
 
     /// Reads the card for authenticated callers.
     async fn get_extended_card(&self, caller: &Caller, request: GetExtendedCard) -> Result<Card>;
-
-    /// Writes the answer to a request as v1.0 JSON behind what is in `out`, if it is at hand: the text that the answer
-    /// of the operation would be, under the same rules. `false` says nothing; the operation is to be called then. What is in `out`
-    /// after `false`, or after an error, is not to be used.
-    async fn at_hand(&self, caller: &Caller, request: &Request, out: &mut Vec<u8>) -> Result<bool> {
-        let _ = (caller, request, out); // Most have nothing at hand.
-        Ok(false)
-    }
 }
 
 /// The answer to a [`Request`]: one reply, or a stream of events.
@@ -83,9 +76,9 @@ pub async fn call(operations: &dyn Operations, caller: &Caller, request: Request
     Ok(Answer::Reply(match request {
         Request::SendMessage(request) => Reply::Sent(operations.send_message(caller, *request).await?),
         Request::StreamMessage(request) => return operations.stream_message(caller, *request).await.map(Answer::Stream),
-        Request::GetTask(request) => Reply::Task(Box::new(operations.get_task(caller, request).await?)),
+        Request::GetTask(request) => Reply::Task(operations.get_task(caller, request).await?),
         Request::ListTasks(request) => Reply::Tasks(operations.list_tasks(caller, request).await?),
-        Request::CancelTask(request) => Reply::Task(Box::new(operations.cancel_task(caller, request).await?)),
+        Request::CancelTask(request) => Reply::Task(operations.cancel_task(caller, request).await?.into()),
         Request::Subscribe(request) => return operations.subscribe(caller, request).await.map(Answer::Stream),
         Request::CreatePushConfig(config) => Reply::PushConfig(Box::new(operations.create_push_config(caller, *config).await?)),
         Request::GetPushConfig(request) => Reply::PushConfig(Box::new(operations.get_push_config(caller, request).await?)),

@@ -1,11 +1,15 @@
 //! What an agent answers.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 
 use crate::{
     artifact::Artifact,
     card::Card,
+    error::{Error, Result},
     json::{self, Object},
+    lazy::LazyTask,
     message::Message,
     oneof::oneof,
     push::PushConfig,
@@ -18,9 +22,9 @@ pub enum Reply {
     /// Of a send.
     Sent(SendReply),
     /// Of reading or canceling a task.
-    Task(Box<Task>),
+    Task(LazyTask),
     /// Of listing tasks.
-    Tasks(TaskPage),
+    Tasks(TaskPage<LazyTask>),
     /// Of registering or reading a webhook config.
     PushConfig(Box<PushConfig>),
     /// Of listing webhook configs.
@@ -47,14 +51,14 @@ oneof! {
     }
 }
 
-/// One page of tasks.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+/// One page of tasks: decoded, or as an answer has them.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default, bound(deserialize = "T: Deserialize<'de>"))]
 #[non_exhaustive]
-pub struct TaskPage {
+pub struct TaskPage<T = Task> {
     /// The tasks, newest status first.
     #[serde(deserialize_with = "json::or_default")]
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<T>,
     /// Where the next page begins; empty on the last page.
     #[serde(alias = "next_page_token", deserialize_with = "json::or_default")]
     pub next_page_token: String,
@@ -67,6 +71,12 @@ pub struct TaskPage {
     /// Whether artifacts were asked for: then every task shows the member, even when it is empty.
     #[serde(skip)]
     pub with_artifacts: bool,
+}
+
+impl<T> Default for TaskPage<T> {
+    fn default() -> Self {
+        Self { tasks: Vec::new(), next_page_token: String::new(), page_size: 0, total_size: 0, with_artifacts: false }
+    }
 }
 
 impl Serialize for TaskPage {
@@ -110,6 +120,17 @@ impl Serialize for Listed<'_> {
     }
 }
 
+impl Task {
+    /// Appends its v1.0 JSON; with `empty_artifacts` the member `artifacts` is there even when it is empty.
+    ///
+    /// # Errors
+    /// Does not happen for tasks that the protocol allows.
+    pub fn append_json(&self, empty_artifacts: bool, out: &mut Vec<u8>) -> Result<()> {
+        let done = if empty_artifacts { json::append(&Listed(self), out) } else { json::append(self, out) };
+        done.map_err(Error::internal)
+    }
+}
+
 /// One page of webhook configs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -123,10 +144,10 @@ pub struct PushConfigPage {
     pub next_page_token: String,
 }
 
-impl TaskPage {
+impl<T> TaskPage<T> {
     /// The last page, with these tasks.
     #[must_use]
-    pub fn new(tasks: Vec<Task>, page_size: i32, total_size: i32) -> Self {
+    pub fn new(tasks: Vec<T>, page_size: i32, total_size: i32) -> Self {
         Self { tasks, page_size, total_size, ..Self::default() }
     }
 
@@ -143,6 +164,50 @@ impl TaskPage {
         self.with_artifacts = true;
         self
     }
+
+    fn map<U, E>(self, make: impl FnMut(T) -> Result<U, E>) -> Result<TaskPage<U>, E> {
+        let Self { tasks, next_page_token, page_size, total_size, with_artifacts } = self;
+        let tasks = tasks.into_iter().map(make).collect::<Result<_, E>>()?;
+        Ok(TaskPage { tasks, next_page_token, page_size, total_size, with_artifacts })
+    }
+}
+
+impl TaskPage<LazyTask> {
+    /// The page with its tasks decoded.
+    ///
+    /// # Errors
+    /// One of them cannot be decoded.
+    pub fn decode(self) -> Result<TaskPage> {
+        self.map(LazyTask::into_task)
+    }
+
+    /// Appends its v1.0 JSON, for which no task is decoded: what the decoded page serializes to.
+    ///
+    /// # Errors
+    /// One of the tasks cannot be read. What was appended before is of no use then.
+    pub fn append_json(&self, out: &mut Vec<u8>) -> Result<()> {
+        out.extend_from_slice(b"{\"tasks\":[");
+        for (place, task) in self.tasks.iter().enumerate() {
+            if place > 0 {
+                out.push(b',');
+            }
+            task.append_json(self.with_artifacts, out)?;
+        }
+        out.extend_from_slice(b"],\"nextPageToken\":");
+        json::append(&self.next_page_token, out).map_err(Error::internal)?;
+        out.extend_from_slice(format!(",\"pageSize\":{},\"totalSize\":{}}}", self.page_size, self.total_size).as_bytes());
+        Ok(())
+    }
+}
+
+impl From<TaskPage> for TaskPage<LazyTask> {
+    fn from(page: TaskPage) -> Self {
+        let made = page.map(|task| Ok::<_, std::convert::Infallible>(LazyTask::from(task)));
+        match made {
+            Ok(page) => page,
+            Err(never) => match never {},
+        }
+    }
 }
 
 impl PushConfigPage {
@@ -154,12 +219,24 @@ impl PushConfigPage {
 }
 
 impl Reply {
-    /// The task in the answer, if it is one.
+    /// The task in the answer, if it is one; decoded now if it was not before.
+    ///
+    /// # Errors
+    /// It cannot be decoded.
+    pub fn task(&self) -> Result<Option<Cow<'_, Task>>> {
+        match self {
+            Self::Sent(reply) => Ok(reply.task().map(Cow::Borrowed)),
+            Self::Task(task) => task.task().map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The task in the answer, if it is one and decoded.
     #[must_use]
-    pub fn task(&self) -> Option<&Task> {
+    pub fn decoded_task(&self) -> Option<&Task> {
         match self {
             Self::Sent(reply) => reply.task(),
-            Self::Task(task) => Some(task),
+            Self::Task(task) => task.decoded(),
             _ => None,
         }
     }

@@ -50,6 +50,19 @@ impl Timestamp {
         YEARS.contains(&seconds).then_some(Self { seconds, nanos })
     }
 
+    /// The instant of a [`number`](Self::number); `None` when there is no such instant.
+    #[must_use]
+    pub fn from_number(number: i128) -> Option<Self> {
+        Self::from_unix(i64::try_from(number >> 30).ok()?, i32::try_from(number & 0x3fff_ffff).ok()?)
+    }
+
+    /// One number for programs: the seconds since 1970, and the nanoseconds in its last thirty bits. What is not readable by people
+    /// has a time in this form.
+    #[must_use]
+    pub fn number(self) -> i128 {
+        i128::from(self.seconds) << 30 | i128::from(self.nanos)
+    }
+
     /// The instant `millis` milliseconds after 1970-01-01T00:00:00Z.
     #[must_use]
     pub fn from_unix_millis(millis: i64) -> Option<Self> {
@@ -217,8 +230,7 @@ impl Serialize for Timestamp {
         if serializer.is_human_readable() {
             serializer.serialize_str(ascii(&self.text()))
         } else {
-            // For programs, one number: the seconds, and the nanoseconds in its last thirty bits.
-            serializer.serialize_i128(i128::from(self.seconds) << 30 | i128::from(self.nanos))
+            serializer.serialize_i128(self.number())
         }
     }
 }
@@ -235,9 +247,7 @@ impl<'de> Deserialize<'de> for Timestamp {
                 Timestamp::parse(text).map_err(E::custom)
             }
             fn visit_i128<E: de::Error>(self, number: i128) -> Result<Timestamp, E> {
-                let (seconds, nanos) = (i64::try_from(number >> 30), i32::try_from(number & 0x3fff_ffff));
-                let timestamp = seconds.ok().zip(nanos.ok()).and_then(|(seconds, nanos)| Timestamp::from_unix(seconds, nanos));
-                timestamp.ok_or_else(|| E::custom(TimestampError::Range))
+                Timestamp::from_number(number).ok_or_else(|| E::custom(TimestampError::Range))
             }
         }
         if deserializer.is_human_readable() { deserializer.deserialize_str(Text) } else { deserializer.deserialize_i128(Text) }

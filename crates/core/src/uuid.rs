@@ -1,5 +1,7 @@
 //! UUIDs as text and as bytes: what ids are made of, and what makes them short where they are stored.
 
+/// How many bytes a UUID has.
+pub const BYTES: usize = 16;
 /// How long the text of a UUID is.
 pub const LENGTH: usize = 36;
 

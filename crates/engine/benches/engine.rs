@@ -325,7 +325,7 @@ async fn waiting(folder: &Path, verb: &'static str) {
     let grown = resident().saturating_sub(before);
     let mut request = ListTasks::default();
     request.status = TaskState::InputRequired;
-    let page = engine.list_tasks(&Caller::new("ada"), request).await.unwrap();
+    let page = engine.list_tasks(&Caller::new("ada"), request).await.unwrap().decode().unwrap();
     assert_eq!(page.total_size, i32::try_from(WAITING + 1).unwrap());
     println!("{grown}");
 }

@@ -16,7 +16,6 @@ use crate::{
     clock::{self, Clock, SystemClock},
     delegation::{Passing, Tokens},
     driver::{self, Begin, Command},
-    finished::Finished,
     keys::Keys,
     live::Live,
     live_tasks::LiveTasks,
@@ -142,7 +141,6 @@ pub(crate) struct Inner {
     pub(crate) outbox: Notify,
     post: Option<Arc<Post>>,
     pub(crate) keys: Keys,
-    pub(crate) finished: Finished,
     live_tasks: LiveTasks,
     /// Tasks of ours whose driver had to give up.
     orphans: Mutex<Vec<(Owner, TaskId)>>,
@@ -435,7 +433,6 @@ impl Builder {
             outbox: Notify::new(),
             post: self.sender.map(|sender| Post::new(sender, self.schedule)),
             keys: Keys::default(),
-            finished: Finished::default(),
             live_tasks: LiveTasks::default(),
             orphans: Mutex::new(Vec::new()),
             this: this.clone(),
@@ -482,11 +479,6 @@ impl Inner {
     /// Now, as finely as it is written: what is seen is then what is stored.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now().to_millis()
-    }
-
-    /// Tasks with a status older than this may have been forgotten.
-    pub(crate) fn oldest(&self) -> Timestamp {
-        self.setup().options.retention.map_or(Timestamp::MIN, |age| clock::before(self.now(), age))
     }
 
     /// Whose data a caller works with.

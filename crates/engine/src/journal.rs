@@ -68,13 +68,24 @@ pub(crate) struct Journal {
 /// A commit that is under way.
 struct Writing {
     store: Stage,
+    /// What is committed; nothing when it is in `task` already, and nobody reads it.
     entries: Vec<Entry>,
+    /// The task after the commit, if it had to be known before.
+    task: Option<Box<Task>>,
     /// The v1.0 JSON of each event, if anybody is about to read it.
     texts: Vec<Bytes>,
     state: TaskState,
     seq: Seq,
     deliveries: bool,
     held: Option<Held>,
+}
+
+/// A commit as bytes.
+struct Encoded {
+    payload: Bytes,
+    /// The task after the commit, and its bytes, if it is stored whole.
+    task: Option<Box<Task>>,
+    snapshot: Option<Bytes>,
 }
 
 /// How far the store is with a commit.
@@ -207,9 +218,14 @@ impl Journal {
 
     /// The task after everything that is pending.
     pub(crate) fn projected(&self) -> Option<Task> {
-        let (_, mut task) = self.live.snapshot();
-        let under_way = self.commit.iter().flat_map(|commit| &commit.entries);
-        under_way.chain(&self.pending).try_for_each(|entry| state::apply(&mut task, entry)).ok()?;
+        let (mut task, under_way) = match &self.commit {
+            Some(commit) => match &commit.task {
+                Some(task) => (Task::clone(task), &[][..]),
+                None => (self.live.snapshot().1, &*commit.entries),
+            },
+            None => (self.live.snapshot().1, &[][..]),
+        };
+        under_way.iter().chain(&self.pending).try_for_each(|entry| state::apply(&mut task, entry)).ok()?;
         Some(task)
     }
 
@@ -227,48 +243,61 @@ impl Journal {
             let until = clock::after(self.now(), self.engine.setup().options.lease);
             Lease::new(self.engine.holder.clone(), until, attempt)
         });
-        let entries = std::mem::take(&mut self.pending);
-        let expected = self.committed;
-        let mut head = Head::new(self.live.id.clone(), self.context.clone(), self.state, self.updated, self.seq);
-        head.passed = self.passed;
-        let payload = log::write_entries(&entries, &self.live.id, &self.context);
+        let mut entries = std::mem::take(&mut self.pending);
         let texts = if self.live.is_read() { log::texts(&entries) } else { Vec::new() };
-        let mut commit = Commit::new(head, expected, Row::new(expected.next(), self.seq, payload));
-        commit.lease = lease;
-        commit.snapshot = self.snapshot(&entries);
-        commit.configs = std::mem::take(&mut self.new_configs);
-        let (key, held) = self.key.take().map(|key| (key.record, key.held)).unzip();
-        commit.key = key;
+        let deliveries = self.deliveries(entries.len());
+        let notifies = !deliveries.is_empty();
+        let (state, seq) = (self.state, self.seq);
+        let (store, task, held) = match self.encode(&mut entries) {
+            Ok(Encoded { payload, task, snapshot }) => {
+                let mut head = Head::new(self.live.id.clone(), self.context.clone(), state, self.updated, seq);
+                head.passed = self.passed;
+                let mut commit = Commit::new(head, self.committed, Row::new(self.committed.next(), seq, payload));
+                (commit.lease, commit.snapshot, commit.deliveries) = (lease, snapshot, deliveries);
+                commit.configs = std::mem::take(&mut self.new_configs);
+                let (key, held) = self.key.take().map(|key| (key.record, key.held)).unzip();
+                commit.key = key;
+                let store = match self.engine.store.commit_now(&self.live.owner, commit) {
+                    ControlFlow::Break(result) => Stage::Written(result),
+                    ControlFlow::Continue(commit) => Stage::Writing(Box::pin(write(self.engine.clone(), self.live.clone(), commit))),
+                };
+                (store, task, held)
+            }
+            Err(error) => (Stage::Written(Err(error)), None, None),
+        };
+        self.commit = Some(Box::new(Writing { store, entries, task, texts, state, seq, deliveries: notifies, held }));
+    }
+
+    /// Notifications of so many events after those that are committed.
+    fn deliveries(&self, events: usize) -> Vec<Delivery> {
+        let mut deliveries = Vec::new();
         if !self.configs.is_empty() {
-            let mut seq = expected;
-            for _ in &entries {
+            let mut seq = self.committed;
+            for _ in 0..events {
                 seq = seq.next();
-                commit.deliveries.extend(self.configs.iter().map(|config| Delivery::new(config.clone(), seq)));
+                deliveries.extend(self.configs.iter().map(|config| Delivery::new(config.clone(), seq)));
             }
         }
-        let deliveries = !commit.deliveries.is_empty();
-        let store = match self.engine.store.commit_now(&self.live.owner, commit) {
-            ControlFlow::Break(result) => Stage::Written(result),
-            ControlFlow::Continue(commit) => Stage::Writing(Box::pin(write(self.engine.clone(), self.live.clone(), commit))),
-        };
-        self.commit = Some(Box::new(Writing { store, entries, texts, state: self.state, seq: self.seq, deliveries, held }));
+        deliveries
+    }
+
+    /// What is stored of entries. Those that nobody reads are moved into the task, if that must be known.
+    fn encode(&mut self, entries: &mut Vec<Entry>) -> store::Result<Encoded> {
+        let payload = log::write_entries(entries, &self.live.id, &self.context)?;
+        // The whole task when it ends, or when enough happened since it was last written whole.
+        let many = self.seq.get() - self.snapshot_seq.get() >= SNAPSHOT_EVENTS;
+        if !self.state.is_terminal() && !(many && self.state.ends_stream()) {
+            return Ok(Encoded { payload, task: None, snapshot: None });
+        }
+        let task = self.live.project(entries).map_err(|error| store::Error::Corrupt(error.into()))?;
+        self.snapshot_seq = self.seq;
+        let snapshot = Some(log::write_snapshot(&task)?);
+        Ok(Encoded { payload, task: Some(task), snapshot })
     }
 
     /// What whoever asks for something hears while another process has the task.
     pub(crate) fn worked_on_elsewhere(&self) -> Error {
         Error::new(ErrorKind::Unavailable, "Another process works on this task").with("taskId", self.live.id.as_str())
-    }
-
-    /// The whole task, when enough happened since it was last written whole.
-    fn snapshot(&mut self, entries: &[Entry]) -> Option<Bytes> {
-        if !self.state.ends_stream() || self.seq.get() - self.snapshot_seq.get() < SNAPSHOT_EVENTS {
-            return None;
-        }
-        let (_, mut task) = self.live.snapshot();
-        // Every entry was checked when it was put; one that cannot be applied leaves us without a snapshot.
-        entries.iter().try_for_each(|entry| state::apply(&mut task, entry)).ok()?;
-        self.snapshot_seq = self.seq;
-        Some(log::write_snapshot(&task))
     }
 
     /// The end of the commit that is under way: its events are published, or the task cannot go on here.
@@ -278,13 +307,19 @@ impl Journal {
         if let Stage::Writing(writing) = &mut commit.store {
             commit.store = Stage::Written(std::task::ready!(writing.as_mut().poll(cx)));
         }
-        let Some(Writing { store: Stage::Written(result), entries, texts, state, seq, deliveries, held }) =
+        let Some(Writing { store: Stage::Written(result), entries, task, texts, state, seq, deliveries, held }) =
             self.commit.take().map(|commit| *commit)
         else {
             return Poll::Ready(None);
         };
         let published = match result {
-            Ok(()) => self.live.publish(entries, texts),
+            Ok(()) => match task {
+                Some(task) => {
+                    self.live.publish_task(task, seq, entries, texts);
+                    Ok(())
+                }
+                None => self.live.publish(entries, texts),
+            },
             Err(store::Error::Conflict(_)) => Err(self.worked_on_elsewhere()),
             Err(error @ store::Error::KeyTaken) => Err(Error::from(ErrorKind::Unavailable).caused_by(error)),
             Err(error) => Err(crate::engine::unavailable(error)),

@@ -83,6 +83,23 @@ impl Committed {
         self.task.as_deref().unwrap_or_else(|| &UNBORN)
     }
 
+    /// Keeps the events after a place for readers.
+    fn keep(&mut self, after: Seq, events: impl Iterator<Item = Event>, texts: Vec<Bytes>) {
+        let (mut seq, mut texts) = (after, texts.into_iter());
+        for event in events {
+            seq = seq.next();
+            // What is not ASCII may hold characters that end a line for some readers.
+            let event = match texts.next().filter(|text| text.is_ascii()) {
+                // A copy: a piece of the row would hold all of it for a reader that is slow.
+                Some(text) => SharedEvent::with_json(event, Bytes::copy_from_slice(&text)),
+                None => SharedEvent::from(event),
+            };
+            self.ring.push_back((seq, event));
+        }
+        let surplus = self.ring.len().saturating_sub(RING_EVENTS);
+        self.ring.drain(..surplus);
+    }
+
     /// Applies an entry that nobody else needs. The first one is the task itself, and need not be moved.
     fn absorb(&mut self, entry: Entry) -> Result<()> {
         if self.task.is_none()
@@ -124,40 +141,54 @@ impl Live {
         })
     }
 
+    /// The task after these entries, which are taken unless somebody wants to hear of them.
+    pub(crate) fn project(&self, entries: &mut Vec<Entry>) -> Result<Box<Task>> {
+        let mut after = Committed { task: self.lock().task.clone(), seq: Seq::START, ring: VecDeque::new() };
+        let entries = if self.is_read() { entries.clone() } else { std::mem::take(entries) };
+        entries.into_iter().try_for_each(|entry| after.absorb(entry))?;
+        Ok(after.task.unwrap_or_default())
+    }
+
     /// Makes committed entries visible and wakes whoever waits. `texts` are the events as v1.0 JSON, or
     /// nothing.
     pub(crate) fn publish(&self, entries: Vec<Entry>, texts: Vec<Bytes>) -> Result<()> {
         let mut committed = self.lock();
         // Readers announce themselves before they look. Who comes later finds these events in the store.
         let heard = self.is_read();
-        if !heard {
+        let mut seq = committed.seq;
+        if heard {
+            committed.keep(seq, entries.iter().map(|entry| entry.event.clone()), texts);
+        } else {
             committed.ring = VecDeque::new();
         }
-        let mut texts = texts.into_iter();
         for entry in entries {
-            let seq = committed.seq.next();
-            // What is not ASCII may hold characters that end a line for some readers.
-            let text = texts.next().filter(|text| text.is_ascii());
-            if heard {
-                committed.absorb(entry.clone())?;
-                let event = match text {
-                    // A copy: a piece of the row would hold all of it for a reader that is slow.
-                    Some(text) => SharedEvent::with_json(entry.event, Bytes::copy_from_slice(&text)),
-                    None => SharedEvent::from(entry.event),
-                };
-                committed.ring.push_back((seq, event));
-            } else {
-                committed.absorb(entry)?;
-            }
+            committed.absorb(entry)?;
+            seq = seq.next();
             committed.seq = seq;
         }
-        let surplus = committed.ring.len().saturating_sub(RING_EVENTS);
-        committed.ring.drain(..surplus);
         drop(committed);
         if heard {
             self.bell.notify_waiters();
         }
         Ok(())
+    }
+
+    /// The same, when the task [after them](Self::project) is known and the last of them has the place `seq`.
+    pub(crate) fn publish_task(&self, task: Box<Task>, seq: Seq, entries: Vec<Entry>, texts: Vec<Bytes>) {
+        let mut committed = self.lock();
+        let heard = self.is_read();
+        if heard && !entries.is_empty() {
+            let before = committed.seq;
+            committed.keep(before, entries.into_iter().map(|entry| entry.event), texts);
+        } else {
+            // Who came when the entries were gone finds them in the store.
+            committed.ring = VecDeque::new();
+        }
+        (committed.task, committed.seq) = (Some(task), seq);
+        drop(committed);
+        if heard {
+            self.bell.notify_waiters();
+        }
     }
 
     /// Makes visible what another process committed, unless we work on the task ourselves.

@@ -19,9 +19,9 @@ use std::{
 
 use async_trait::async_trait;
 use chancery_core::{
-    Caller, CancelTask, Card, DeletePushConfig, Error, ErrorKind, Event, EventStream, GetExtendedCard, GetPushConfig, GetTask,
-    ListPushConfigs, ListTasks, Message, Operations, PushConfig, PushConfigId, PushConfigPage, Request, Result, SendMessage, SendReply,
-    Seq, SharedEvent, Subscribe, Task, TaskId, TaskPage,
+    Caller, CancelTask, Card, DeletePushConfig, Error, ErrorKind, Event, EventStream, GetExtendedCard, GetPushConfig, GetTask, LazyTask,
+    ListPushConfigs, ListTasks, Message, Operations, PushConfig, PushConfigId, PushConfigPage, Result, SendMessage, SendReply, Seq,
+    SharedEvent, Subscribe, Task, TaskId, TaskPage,
 };
 use futures_core::Stream;
 
@@ -174,21 +174,17 @@ impl Operations for NamedTasks {
         Ok(stream(events, name))
     }
 
-    async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<Task> {
+    async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<LazyTask> {
         if !self.is_name(caller, &request.id).await? {
             return self.tasks.get_task(caller, request).await;
         }
         self.tasks.demand_extensions(caller)?;
         let task = self.look(&self.inner().owner(caller), &request.id, request.history_length).await?;
-        Ok(view::task(task, view::is_aware(caller)))
+        Ok(view::task(task, view::is_aware(caller)).into())
     }
 
-    async fn list_tasks(&self, caller: &Caller, request: ListTasks) -> Result<TaskPage> {
+    async fn list_tasks(&self, caller: &Caller, request: ListTasks) -> Result<TaskPage<LazyTask>> {
         self.tasks.list_tasks(caller, request).await
-    }
-
-    async fn at_hand(&self, caller: &Caller, request: &Request, out: &mut Vec<u8>) -> Result<bool> {
-        self.tasks.at_hand(caller, request, out).await
     }
 
     async fn cancel_task(&self, caller: &Caller, mut request: CancelTask) -> Result<Task> {

@@ -1,83 +1,91 @@
-//! Tasks and lists of them as the text of an answer, and the places in lists that callers come back with.
+//! Tasks in answers: what a caller sees of one, lists of them, and the page tokens that callers come back with.
 
-use chancery_core::{Error, ListTasks, Result, Task, TaskId, TaskPage, TaskState, Timestamp};
+use chancery_core::{Bytes, EncodedTask, Error, LazyTask, ListTasks, Result, Task, TaskId, TaskPage, TaskState, Timestamp};
 
 use crate::{
     delegation::view,
     engine::unavailable,
     feed::trimmed,
-    finished::Text,
     log,
     service::TaskService,
-    store::{Filter, Owner, Passed, Places, Standing},
+    store::{Filter, Owner, Passed, Standing, Stored},
+    terse::Artifacts,
 };
+
+/// What a caller sees of a task.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    /// Whether the caller knows of handoffs.
+    pub(crate) aware: bool,
+    /// How many messages of the history it wants; all when not said.
+    pub(crate) history: Option<i32>,
+    /// Whether it sees artifacts.
+    pub(crate) artifacts: bool,
+}
+
+impl Seen {
+    /// What it sees of this task.
+    pub(crate) fn of(self, task: Task) -> Task {
+        let mut task = trimmed(view::task(task, self.aware), self.history);
+        if !self.artifacts {
+            task.artifacts = Vec::new();
+        }
+        task
+    }
+
+    /// What it sees of a stored task. The document of a finished one is not decoded before somebody wants it.
+    pub(crate) fn of_stored(self, stored: Stored) -> Result<LazyTask> {
+        match stored.snapshot {
+            Some((seq, document)) if seq == stored.head.seq && stored.head.state.is_terminal() => {
+                Ok(LazyTask::encoded(Document { bytes: document, seen: self }))
+            }
+            _ => Ok(self.of(log::fold(&stored).map_err(unavailable)?).into()),
+        }
+    }
+}
+
+/// A finished task as it is stored, for a caller.
+struct Document {
+    bytes: Bytes,
+    seen: Seen,
+}
+
+impl EncodedTask for Document {
+    fn decode(&self) -> Result<Task> {
+        Ok(self.seen.of(log::read_snapshot(&self.bytes).map_err(unavailable)?))
+    }
+
+    fn append_json(&self, empty_artifacts: bool, out: &mut Vec<u8>) -> Result<()> {
+        if self.seen.history.is_some() || !log::is_seen_alike(&self.bytes) {
+            return self.decode()?.append_json(empty_artifacts, out);
+        }
+        let artifacts = match (self.seen.artifacts, empty_artifacts) {
+            (true, false) => Artifacts::AsStored,
+            (true, true) => Artifacts::Always,
+            (false, _) => Artifacts::Omitted,
+        };
+        log::append_json(&self.bytes, artifacts, out).map_err(unavailable)
+    }
+}
 
 impl TaskService {
     /// A page of a list.
-    pub(crate) async fn page(&self, owner: &Owner, request: &ListTasks, aware: bool) -> Result<TaskPage> {
+    pub(crate) async fn page(&self, owner: &Owner, request: &ListTasks, aware: bool) -> Result<TaskPage<LazyTask>> {
         let (filter, size) = self.page_filter(request, aware)?;
+        let seen = Seen { aware, history: request.history_length, artifacts: request.with_artifacts() };
         let listing = self.inner.store.list(owner, filter).await.map_err(unavailable)?;
         let mut page =
             TaskPage::new(Vec::with_capacity(size), request.applied_page_size(), i32::try_from(listing.total).unwrap_or(i32::MAX));
-        for stored in listing.tasks.iter().take(size) {
-            let task = view::task(log::fold(stored).map_err(unavailable)?, aware);
-            if is_unwanted(&task, request) {
-                continue;
-            }
-            let mut task = trimmed(task, request.history_length);
-            if !request.with_artifacts() {
-                task.artifacts = Vec::new();
-            }
-            page.tasks.push(task);
-        }
         page.next_page_token = next_page(listing.tasks.iter().map(|stored| (stored.head.updated, &stored.head.id)), size);
-        page.with_artifacts = request.with_artifacts();
-        Ok(page)
-    }
-
-    /// Writes a task as text.
-    pub(crate) async fn write_task(&self, owner: &Owner, id: &TaskId, aware: bool, out: &mut Vec<u8>) -> Result<()> {
-        let text = match self.inner.finished.recent(owner, id, self.inner.oldest()) {
-            Some(text) => text,
-            None => self.text(owner, self.look(owner, id).await?, aware)?,
-        };
-        out.extend_from_slice(text.whole());
-        Ok(())
-    }
-
-    /// Writes a page of a list as text.
-    pub(crate) async fn write_page(&self, owner: &Owner, request: &ListTasks, aware: bool, page: &mut Vec<u8>) -> Result<()> {
-        const OPEN: &[u8] = b"{\"tasks\":[";
-        let (filter, size) = self.page_filter(request, aware)?;
-        let with_artifacts = request.with_artifacts();
-        let Places { tasks: mut places, mut total } = self.inner.store.places(owner, filter.clone()).await.map_err(unavailable)?;
-        page.reserve(256 + 768 * places.len());
-        page.extend_from_slice(OPEN);
-        let first = page.len();
-        let put = |text: &Text, page: &mut Vec<u8>| {
-            if page.len() > first {
-                page.push(b',');
+        page.with_artifacts = seen.artifacts;
+        for stored in listing.tasks.into_iter().take(size) {
+            let alike = stored.snapshot.as_ref().is_some_and(|(seq, bytes)| *seq == stored.head.seq && log::is_seen_alike(bytes));
+            let task = seen.of_stored(stored)?;
+            if alike || !is_unwanted(&*task.task()?, request) {
+                page.tasks.push(task);
             }
-            text.list(with_artifacts, page);
-        };
-        // What is in tasks is read only if one of them is not finished, or not known.
-        if !self.inner.finished.all(owner, places.iter().take(size), |text| put(text, page)) {
-            let listing = self.inner.store.list(owner, filter).await.map_err(unavailable)?;
-            page.truncate(first);
-            for stored in listing.tasks.iter().take(size) {
-                let task = log::fold(stored).map_err(unavailable)?;
-                if view::is_plain(&task) || !is_unwanted(&view::task(task.clone(), aware), request) {
-                    put(&self.text(owner, task, aware)?, page);
-                }
-            }
-            places = listing.tasks.into_iter().map(|stored| (stored.head.updated, stored.head.id)).collect();
-            total = listing.total;
         }
-        let (token, applied) = (next_page(places.iter().map(|(updated, id)| (*updated, id)), size), request.applied_page_size());
-        let total = i32::try_from(total).unwrap_or(i32::MAX);
-        // A token is base64, which needs no escaping.
-        page.extend_from_slice(format!("],\"nextPageToken\":\"{token}\",\"pageSize\":{applied},\"totalSize\":{total}}}").as_bytes());
-        Ok(())
+        Ok(page)
     }
 
     /// What a request lists, and how many of it; one more shows whether there is another page.
@@ -97,17 +105,6 @@ impl TaskService {
         let size = usize::try_from(request.applied_page_size()).unwrap_or(1);
         filter.limit = size + 1;
         Ok((filter, size))
-    }
-
-    /// Writes a task, and keeps the text of one that will not change any more.
-    fn text(&self, owner: &Owner, task: Task, aware: bool) -> Result<Text> {
-        let plain = view::is_plain(&task);
-        let task = &view::task(task, aware);
-        let text = Text::of(task).map_err(Error::internal)?;
-        if plain && let Some(updated) = task.status.timestamp.filter(|_| task.status.state.is_terminal()) {
-            self.inner.finished.keep(owner, &task.id, updated, &text);
-        }
-        Ok(text)
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use chancery_core::Timestamp;
+
 use crate::{
+    clock,
     delegation::record::Record,
     driver::Begin,
     engine::{Inner, OnRestart},
@@ -51,7 +54,7 @@ pub(crate) async fn round(engine: &Arc<Inner>) -> store::Result<()> {
         take_over(engine, owner, &id, false).await?;
     }
     // Without an end for tasks there is still one for idempotency keys.
-    let before = engine.oldest();
+    let before = engine.setup().options.retention.map_or(Timestamp::MIN, |age| clock::before(now, age));
     for _ in 0..PURGES {
         if engine.store.purge(&engine.name, before, now, BATCH).await? < BATCH {
             break;

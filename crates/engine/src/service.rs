@@ -4,9 +4,9 @@ use std::{pin::Pin, sync::Arc};
 
 use async_trait::async_trait;
 use chancery_core::{
-    Caller, CancelTask, Card, DeletePushConfig, Error, ErrorKind, Event, EventStream, GetExtendedCard, GetPushConfig, GetTask,
-    ListPushConfigs, ListTasks, Operations, PushConfig, PushConfigPage, Request, Result, SendMessage, SendReply, Seq, Subscribe, Task,
-    TaskId, TaskPage, Validate,
+    Caller, CancelTask, Card, DeletePushConfig, Error, ErrorKind, Event, EventStream, GetExtendedCard, GetPushConfig, GetTask, LazyTask,
+    ListPushConfigs, ListTasks, Operations, PushConfig, PushConfigPage, Result, SendMessage, SendReply, Seq, Subscribe, Task, TaskId,
+    TaskPage, Validate,
 };
 use tokio::sync::oneshot;
 
@@ -14,11 +14,13 @@ use crate::{
     delegation::{access, view},
     driver::{Command, Wait},
     engine::{Engine, Inner, shown, unavailable},
-    feed::{self, trimmed},
+    feed,
     live::Live,
-    log, push,
+    log,
+    page::Seen,
+    push,
     send::Sent,
-    store::Owner,
+    store::{Owner, Stored},
 };
 
 /// How many webhooks a task may have.
@@ -61,35 +63,20 @@ impl Operations for TaskService {
         })
     }
 
-    async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<Task> {
+    async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<LazyTask> {
         self.demand_extensions(caller)?;
         let owner = access::owner(&self.inner, caller, &request.id).await?;
-        let task = self.look(&owner, &request.id).await?;
-        Ok(trimmed(view::task(task, view::is_aware(caller)), request.history_length))
+        let seen = Seen { aware: view::is_aware(caller), history: request.history_length, artifacts: true };
+        match self.live_task(&owner, &request.id) {
+            Some(task) => Ok(seen.of(task).into()),
+            None => seen.of_stored(self.stored(&owner, &request.id).await?),
+        }
     }
 
-    async fn list_tasks(&self, caller: &Caller, request: ListTasks) -> Result<TaskPage> {
+    async fn list_tasks(&self, caller: &Caller, request: ListTasks) -> Result<TaskPage<LazyTask>> {
         self.demand_extensions(caller)?;
         request.validate()?;
         self.page(&self.inner.owner(caller), &request, view::is_aware(caller)).await
-    }
-
-    async fn at_hand(&self, caller: &Caller, request: &Request, out: &mut Vec<u8>) -> Result<bool> {
-        match request {
-            Request::GetTask(request) if request.history_length.is_none() => {
-                self.demand_extensions(caller)?;
-                let owner = access::owner(&self.inner, caller, &request.id).await?;
-                self.write_task(&owner, &request.id, view::is_aware(caller), out).await?;
-                Ok(true)
-            }
-            Request::ListTasks(request) if request.history_length.is_none() => {
-                self.demand_extensions(caller)?;
-                request.validate()?;
-                self.write_page(&self.inner.owner(caller), request, view::is_aware(caller), out).await?;
-                Ok(true)
-            }
-            _ => Ok(false),
-        }
     }
 
     async fn cancel_task(&self, caller: &Caller, request: CancelTask) -> Result<Task> {
@@ -197,17 +184,24 @@ impl TaskService {
 
     /// A task as it stands.
     pub(crate) async fn look(&self, owner: &Owner, id: &TaskId) -> Result<Task> {
+        match self.live_task(owner, id) {
+            Some(task) => Ok(task),
+            None => log::fold(&self.stored(owner, id).await?).map_err(unavailable),
+        }
+    }
+
+    /// A task that is worked on here, as it stands.
+    fn live_task(&self, owner: &Owner, id: &TaskId) -> Option<Task> {
         // A task that is only watched here may be worked on elsewhere; the store knows.
         // So does it when the first commit of a task is about to be heard of.
-        let live = self.inner.live(owner, id).filter(|live| live.has_driver());
-        match live.map(|live| live.snapshot()).filter(|(seq, _)| *seq > Seq::START) {
-            Some((_, task)) => Ok(task),
-            None => {
-                let stored = self.inner.store.task(owner, id).await.map_err(unavailable)?;
-                let stored = stored.ok_or_else(|| Error::task_not_found(id.as_str()))?;
-                log::fold(&stored).map_err(unavailable)
-            }
-        }
+        let live = self.inner.live(owner, id).filter(|live| live.has_driver())?;
+        let (seq, task) = live.snapshot();
+        (seq > Seq::START).then_some(task)
+    }
+
+    async fn stored(&self, owner: &Owner, id: &TaskId) -> Result<Stored> {
+        let stored = self.inner.store.task(owner, id).await.map_err(unavailable)?;
+        stored.ok_or_else(|| Error::task_not_found(id.as_str()))
     }
 
     /// The events of a task as a caller sees them.
@@ -273,21 +267,6 @@ macro_rules! operations {
             {
                 self.operations.$name(caller, request)
             })+
-
-            fn at_hand<'life0, 'life1, 'life2, 'life3, 'async_trait>(
-                &'life0 self,
-                caller: &'life1 Caller,
-                request: &'life2 Request,
-                out: &'life3 mut Vec<u8>,
-            ) -> Answering<'async_trait, bool>
-            where
-                'life0: 'async_trait,
-                'life1: 'async_trait,
-                'life2: 'async_trait,
-                'life3: 'async_trait,
-            {
-                self.operations.at_hand(caller, request, out)
-            }
         }
 
         #[async_trait]
@@ -300,8 +279,8 @@ macro_rules! operations {
 operations! {
     send_message(SendMessage) -> SendReply;
     stream_message(SendMessage) -> EventStream;
-    get_task(GetTask) -> Task;
-    list_tasks(ListTasks) -> TaskPage;
+    get_task(GetTask) -> LazyTask;
+    list_tasks(ListTasks) -> TaskPage<LazyTask>;
     cancel_task(CancelTask) -> Task;
     subscribe(Subscribe) -> EventStream;
     create_push_config(PushConfig) -> PushConfig;

@@ -3,8 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use chancery_core::{
-    Artifact, ArtifactId, ArtifactUpdate, Caller, Content, ContextId, Event, GetTask, Message, Notes, Object, Part, Remarks, StatusUpdate,
-    Task, TaskId, TaskState, TaskStatus, TransferContext,
+    Artifact, ArtifactId, ArtifactUpdate, Caller, Content, ContextId, Event, GetTask, LazyTask, Message, Notes, Object, Part, Remarks,
+    StatusUpdate, Task, TaskId, TaskState, TaskStatus, TransferContext,
 };
 
 use crate::{
@@ -209,7 +209,8 @@ impl Turn {
         let operations = self.shared.engine.operations();
         for id in &self.shared.message.reference_task_ids {
             // Hints only: a task that is gone or somebody else's is as good as not named.
-            if let Ok(task) = operations.get_task(&self.shared.caller, GetTask::new(id.clone())).await {
+            let found = operations.get_task(&self.shared.caller, GetTask::new(id.clone())).await;
+            if let Ok(task) = found.and_then(LazyTask::into_task) {
                 tasks.push(task);
             }
         }

@@ -140,23 +140,6 @@ pub(crate) async fn answer(operations: &dyn Operations, caller: &mut Caller, req
     }
 }
 
-/// Whether the answer to a request may be at hand. Others change something, or their answers are never asked for twice.
-pub(crate) fn may_be_at_hand(request: &Request) -> bool {
-    matches!(request, Request::GetTask(_) | Request::ListTasks(_))
-}
-
-/// The answer as v1.0 JSON behind `front`, if it is at hand; see [`Operations::at_hand`].
-pub(crate) async fn at_hand(
-    operations: &dyn Operations,
-    caller: &mut Caller,
-    request: &Request,
-    front: Vec<u8>,
-) -> Result<Option<Vec<u8>>> {
-    set_tenant(caller, request);
-    let mut out = front;
-    Ok(operations.at_hand(caller, request, &mut out).await?.then_some(out))
-}
-
 /// Goes on with the stream of a message that names no idempotency key: by its task, which must have it.
 async fn resume(operations: &dyn Operations, caller: &Caller, send: SendMessage) -> Result<Answer> {
     let Some(id) = send.message.task_id.clone() else {
@@ -164,7 +147,7 @@ async fn resume(operations: &dyn Operations, caller: &Caller, send: SendMessage)
         return Err(Error::invalid_param("Last-Event-ID", words));
     };
     let known = match operations.get_task(caller, GetTask::new(id.clone())).await {
-        Ok(task) => task.history.iter().any(|message| message.message_id == send.message.message_id),
+        Ok(task) => task.task()?.history.iter().any(|message| message.message_id == send.message.message_id),
         // v0.1 names its tasks itself: this one is new.
         Err(error) if error.kind() == ErrorKind::TaskNotFound && send.create_missing => false,
         Err(error) => return Err(error),

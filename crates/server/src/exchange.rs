@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use chancery_core::{Answer, Binding, BoxError, Bytes, Caller, Error, ErrorKind, EventStream, Operation, Reply, Request, Result, Version};
+use chancery_core::{Answer, Binding, BoxError, Bytes, Caller, Error, ErrorKind, Operation, Reply, Request, Result, Version};
 use chancery_wire::{facts, headers};
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
@@ -55,26 +55,9 @@ pub(crate) struct BodyError {
     pub(crate) error: Error,
 }
 
-/// What a request is answered with.
-pub(crate) enum Reached {
-    Reply(Reply),
-    /// A reply that is v1.0 JSON already, behind what it was to begin with.
-    Json(Vec<u8>),
-    Stream(EventStream),
-}
-
-impl From<Answer> for Reached {
-    fn from(answer: Answer) -> Self {
-        match answer {
-            Answer::Reply(reply) => Self::Reply(reply),
-            Answer::Stream(events) => Self::Stream(events),
-        }
-    }
-}
-
 /// What became of a request.
 pub(crate) struct Done {
-    pub(crate) answer: Result<Reached>,
+    pub(crate) answer: Result<Answer>,
     pub(crate) caller: Caller,
     /// What would let a caller in that was not.
     pub(crate) challenges: Option<Box<HeaderMap>>,
@@ -166,12 +149,12 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Has a request answered, and counts it. With a `front`, the answer may be v1.0 JSON already, written behind it.
+    /// Has a request answered, and counts it.
     ///
     /// The request is in a box because an async function keeps what it is given, and there are several on its way.
-    pub(crate) async fn run(&self, version: Version, binding: Binding, request: Box<Request>, front: Option<Vec<u8>>) -> Done {
+    pub(crate) async fn run(&self, version: Version, binding: Binding, request: Box<Request>) -> Done {
         let (began, operation) = (Instant::now(), request.operation());
-        let entered = self.enter(version, operation, request, front);
+        let entered = self.enter(version, operation, request);
         let done = entered.instrument(if_logging(|| self.span(version, binding, operation)).unwrap_or_else(Span::none)).await;
         let error = done.answer.as_ref().err();
         let took = began.elapsed();
@@ -191,7 +174,7 @@ impl<'a> Exchange<'a> {
         auth.allow_skills(&self.agent.key, &self.who, &self.agent.card, request)
     }
 
-    async fn enter(&self, version: Version, operation: Operation, request: Box<Request>, front: Option<Vec<u8>>) -> Done {
+    async fn enter(&self, version: Version, operation: Operation, request: Box<Request>) -> Done {
         let refused = |denial: Denial| {
             let mut challenges = Box::<HeaderMap>::default();
             denial.headers(&mut challenges);
@@ -219,11 +202,6 @@ impl<'a> Exchange<'a> {
                 // Other versions write a card in a form that nobody has signed.
                 let signer = self.agent.signer.as_ref().filter(|_| facts(version).signs_extended_cards);
                 let answer = std::pin::pin!(async move {
-                    if let Some(front) = front
-                        && let Some(text) = call::at_hand(operations, caller, &request, front).await?
-                    {
-                        return Ok(Reached::Json(text));
-                    }
                     let mut answer = call::answer(operations, caller, request).await?;
                     if let Answer::Reply(Reply::Card(card)) = &mut answer {
                         if guarded {
@@ -231,7 +209,7 @@ impl<'a> Exchange<'a> {
                         }
                         signer.map(|signer| signer.sign_extended(card)).transpose()?;
                     }
-                    Ok(Reached::from(answer))
+                    Ok(answer)
                 });
                 (in_time(self.deadline, answer).await, permit)
             }
@@ -260,14 +238,14 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    fn report(&self, version: Version, binding: Binding, operation: Operation, answer: &Result<Reached>, took: Duration) {
+    fn report(&self, version: Version, binding: Binding, operation: Operation, answer: &Result<Answer>, took: Duration) {
         let agent = self.agent.key.as_str();
         let op = operation.name();
         match answer {
             Ok(answer) => {
                 let task = match answer {
-                    Reached::Reply(reply) => reply.task(),
-                    Reached::Json(_) | Reached::Stream(_) => None,
+                    Answer::Reply(reply) => reply.decoded_task(),
+                    Answer::Stream(_) => None,
                 };
                 let id = task.map(|task| task.id.as_str());
                 let state = task.map(|task| task.status.state.as_str());

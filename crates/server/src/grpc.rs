@@ -18,7 +18,8 @@ mod stream;
 use std::{convert::Infallible, net::IpAddr, sync::Arc, time::Duration};
 
 use chancery_core::{
-    Binding, BoxError, Bytes, Card, Error, ErrorKind, Operation, Origin, Reply, Request as OperationRequest, Result, Version, extension,
+    Answer, Binding, BoxError, Bytes, Card, Error, ErrorKind, Operation, Origin, Reply, Request as OperationRequest, Result, Version,
+    extension,
 };
 use chancery_wire::{Dialect, StreamMemory, errors::GrpcCode, facts, grpc, headers, version};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header::CONTENT_TYPE, request::Parts};
@@ -31,7 +32,7 @@ use crate::{
     auth::Denial,
     body::Body,
     call,
-    exchange::{self, Exchange, Reached},
+    exchange::{self, Exchange},
     grant,
     router::{Hosted, Inner},
 };
@@ -201,11 +202,11 @@ impl<'a> GrpcCall<'a> {
             return CallError::from(error).response(self.dialect);
         }
         let origin = request.origin().unwrap_or_default();
-        let done = exchange.run(self.dialect.version(), Binding::Grpc, Box::new(request), None).await;
+        let done = exchange.run(self.dialect.version(), Binding::Grpc, Box::new(request)).await;
         let mut told = HeaderMap::new();
         exchange.answer_headers(&done.caller, done.challenges, &mut told);
         let answer = match done.answer {
-            Ok(Reached::Stream(events)) => match done.permit {
+            Ok(Answer::Stream(events)) => match done.permit {
                 Some(permit) => {
                     let numbered = done.caller.has_extension(extension::SEQUENCE);
                     let stream_end = exchange.stream_end();
@@ -221,8 +222,7 @@ impl<'a> GrpcCall<'a> {
                 }
                 None => Err(Error::internal("a stream without a permit")),
             },
-            Ok(Reached::Reply(reply)) => Ok(reply),
-            Ok(Reached::Json(_)) => Err(Error::internal("gRPC did not ask for JSON")),
+            Ok(Answer::Reply(reply)) => Ok(reply),
             Err(error) => self.public_card(&agent.card, error),
         };
         match answer.and_then(|reply| frame::reply(self.dialect, origin, &self.addressed(agent, reply))) {

@@ -1,6 +1,6 @@
 //! JSON-RPC: one path for all methods of all versions.
 
-use chancery_core::{Binding, Error, ErrorKind, GetTask, Origin, Reply, Request, Result, Version};
+use chancery_core::{Answer, Binding, Error, ErrorKind, GetTask, Origin, Reply, Request, Result, Version};
 use chancery_wire::{
     Dialect, StreamMemory, errors, facts, jsonrpc,
     jsonrpc::{Call, Id, Refused},
@@ -17,7 +17,7 @@ use crate::{
     auth::Denial,
     body::Body,
     call,
-    exchange::{BodyError, Exchange, Reached, error_headers, version_of},
+    exchange::{BodyError, Exchange, error_headers, version_of},
     sse::EventBody,
 };
 
@@ -110,15 +110,11 @@ struct Asked {
 
 async fn asked_for(exchange: &Exchange<'_>, id: Id, asked: Asked) -> Response<Body> {
     let Asked { version, spoken, request } = asked;
-    // A task may be shown in the version it was made in, which only the task itself knows.
-    let json_will_do = facts(version).is_canonical && spoken != Spoken::OfTask;
-    let front = (json_will_do && call::may_be_at_hand(&request)).then(|| jsonrpc::result_front(&id));
     let naming = (spoken == Spoken::OfTask).then(|| Box::new(exchange.naming_tasks()));
-    let done = naming.as_deref().unwrap_or(exchange).run(version, Binding::JsonRpc, request, front).await;
+    let done = naming.as_deref().unwrap_or(exchange).run(version, Binding::JsonRpc, request).await;
     let mut response = match done.answer {
-        Ok(Reached::Json(text)) => json(StatusCode::OK, jsonrpc::result_end(text)),
-        Ok(Reached::Reply(reply)) => success(version, spoken, &id, &reply),
-        Ok(Reached::Stream(events)) => {
+        Ok(Answer::Reply(reply)) => success(version, spoken, &id, &reply),
+        Ok(Answer::Stream(events)) => {
             let memory = StreamMemory::new(Origin::new(version, Binding::JsonRpc));
             let stream_end = exchange.stream_end();
             let Some(permit) = done.permit else {
@@ -168,7 +164,7 @@ async fn read(exchange: &Exchange<'_>, call: &Call<'_>, in_batch: bool) -> Resul
             let mut get = GetTask::new(subscribe.id.clone());
             get.history_length = Some(0);
             let created = exchange.agent.operations.get_task(&caller, get).await.ok();
-            spoken.resolve(created.map(|task| task.record.origin.version))
+            spoken.resolve(created.and_then(|task| Some(task.task().ok()?.record.origin.version)))
         }
         _ => version,
     };
@@ -176,8 +172,12 @@ async fn read(exchange: &Exchange<'_>, call: &Call<'_>, in_batch: bool) -> Resul
 }
 
 fn success(version: Version, spoken: Spoken, id: &Id, reply: &Reply) -> Response<Body> {
-    let version = match reply.task() {
-        Some(task) if spoken == Spoken::OfTask => spoken.resolve(Some(task.record.origin.version)),
+    let version = match spoken {
+        // A task may be shown in the version it was made in, which only the task itself knows.
+        Spoken::OfTask => match reply.task() {
+            Ok(Some(task)) => spoken.resolve(Some(task.record.origin.version)),
+            _ => version,
+        },
         _ => version,
     };
     match jsonrpc::result_with(id, |out| jsonrpc::dialect(version).write_reply(reply, out)) {

@@ -2,14 +2,13 @@
 
 use std::net::IpAddr;
 
-use chancery_core::{Binding, BoxError, Bytes, Error, ErrorKind, Origin, Version};
+use chancery_core::{Answer, Binding, BoxError, Bytes, Error, ErrorKind, Origin, Version};
 use chancery_wire::{Dialect, StreamMemory, errors, facts, rest, rest::Route};
 use http::{HeaderValue, Method, Response, StatusCode, header::CONTENT_TYPE, request::Parts};
 
 use crate::{
     body::Body,
-    call,
-    exchange::{Exchange, Reached, error_headers, version_of},
+    exchange::{Exchange, error_headers, version_of},
     jsonrpc,
     router::{Hosted, Inner},
     sse::EventBody,
@@ -72,15 +71,13 @@ where
         }
     };
     let origin = request.origin().unwrap_or_else(|| Origin::new(route.version, Binding::HttpJson));
-    let front = (facts(dialect.version()).is_canonical && call::may_be_at_hand(&request)).then(Vec::new);
-    let done = exchange.run(route.version, Binding::HttpJson, Box::new(request), front).await;
+    let done = exchange.run(route.version, Binding::HttpJson, Box::new(request)).await;
     let mut response = match done.answer {
-        Ok(Reached::Json(text)) => json(dialect, text),
-        Ok(Reached::Reply(reply)) => match dialect.encode_reply(&reply) {
+        Ok(Answer::Reply(reply)) => match dialect.encode_reply(&reply) {
             Ok(body) => json(dialect, body),
             Err(error) => failure(dialect, &error),
         },
-        Ok(Reached::Stream(events)) => {
+        Ok(Answer::Stream(events)) => {
             let stream_end = exchange.stream_end();
             let Some(permit) = done.permit else { return failure(dialect, &Error::internal("a stream without a permit")) };
             let memory = StreamMemory::new(origin);

@@ -17,7 +17,7 @@ use crate::{compact, json, v0_1, v0_2, v0_3, v1_0};
 /// let request = Dialect::V0_3.request(Operation::GetTask, params, &Limits::default())?;
 /// assert!(matches!(&request, Request::GetTask(get) if get.id == "t-1"));
 ///
-/// let task = Reply::Task(Box::new(Task::new("t-1", "c-1", TaskState::Working)));
+/// let task = Reply::Task(Task::new("t-1", "c-1", TaskState::Working).into());
 /// assert_eq!(
 ///     Dialect::V0_3.encode_reply(&task)?,
 ///     br#"{"kind":"task","id":"t-1","contextId":"c-1","status":{"state":"working"}}"#

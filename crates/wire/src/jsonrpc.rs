@@ -268,26 +268,13 @@ pub fn call(id: &Id, method: &str, params: &[u8]) -> Vec<u8> {
 /// # Errors
 /// Whatever `write` gives.
 pub fn result_with<E>(id: &Id, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<Vec<u8>, E> {
-    let mut out = result_front(id);
-    write(&mut out)?;
-    Ok(result_end(out))
-}
-
-/// What a successful answer begins with; its result comes next, and then [`result_end`].
-#[must_use]
-pub fn result_front(id: &Id) -> Vec<u8> {
     let mut out = Vec::with_capacity(1024);
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.extend_from_slice(id.0.as_bytes());
     out.extend_from_slice(b",\"result\":");
-    out
-}
-
-/// Ends an answer that was begun with [`result_front`].
-#[must_use]
-pub fn result_end(mut answer: Vec<u8>) -> Vec<u8> {
-    answer.push(b'}');
-    answer
+    write(&mut out)?;
+    out.push(b'}');
+    Ok(out)
 }
 
 /// Writes a failed answer around an error object that is JSON text already.

@@ -28,7 +28,7 @@ pub fn decode_push(json: &[u8]) -> Result<(Version, Event)> {
     let event = match dialect {
         // A v0.1 task is no event of a v0.1 stream.
         Dialect::V0_1 => match dialect.decode_reply(Operation::GetTask, json)? {
-            Reply::Task(task) => Some(Event::Task(task)),
+            Reply::Task(task) => Some(task.into_task()?.into()),
             _ => None,
         },
         _ => dialect.decode_event(json, &mut StreamMemory::default())?.into_iter().next(),

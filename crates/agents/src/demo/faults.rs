@@ -9,9 +9,9 @@ use std::{
 
 use async_trait::async_trait;
 use chancery_core::{
-    Caller, CancelTask, Card, DeletePushConfig, Event, EventStream, GetExtendedCard, GetPushConfig, GetTask, ListPushConfigs, ListTasks,
-    Operations, PushConfig, PushConfigPage, Result, SendMessage, SendReply, Seq, SharedEvent, Subscribe, Task, TaskId, TaskPage, TaskState,
-    TaskStatus, sync::Mutex,
+    Caller, CancelTask, Card, DeletePushConfig, Event, EventStream, GetExtendedCard, GetPushConfig, GetTask, LazyTask, ListPushConfigs,
+    ListTasks, Operations, PushConfig, PushConfigPage, Result, SendMessage, SendReply, Seq, SharedEvent, Subscribe, Task, TaskId, TaskPage,
+    TaskState, TaskStatus, sync::Mutex,
 };
 use futures_core::Stream;
 use serde_json::{Value, json};
@@ -53,14 +53,14 @@ impl<O: Operations> Operations for FaultInjector<O> {
         self.inner.stream_message(caller, labeled(request)).await.map(|stream| self.faulty(stream))
     }
 
-    async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<Task> {
-        self.inner.get_task(caller, request).await.map(shown)
+    async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<LazyTask> {
+        Ok(shown(self.inner.get_task(caller, request).await?.into_task()?).into())
     }
 
-    async fn list_tasks(&self, caller: &Caller, request: ListTasks) -> Result<TaskPage> {
-        let mut page = self.inner.list_tasks(caller, request).await?;
+    async fn list_tasks(&self, caller: &Caller, request: ListTasks) -> Result<TaskPage<LazyTask>> {
+        let mut page = self.inner.list_tasks(caller, request).await?.decode()?;
         page.tasks = page.tasks.into_iter().map(shown).collect();
-        Ok(page)
+        Ok(page.into())
     }
 
     async fn cancel_task(&self, caller: &Caller, request: CancelTask) -> Result<Task> {

@@ -133,7 +133,7 @@ async fn a_stream_is_cut_once() {
         let request = SendMessage::new(format!("cut {after}"));
         let (seen, count, last) = states(demo.stream_message(&Caller::anonymous(), request).await.unwrap()).await;
         assert_eq!((count, seen.contains(&TaskState::Completed)), (after, false));
-        let tasks = demo.list_tasks(&Caller::anonymous(), Default::default()).await.unwrap().tasks;
+        let tasks = demo.list_tasks(&Caller::anonymous(), Default::default()).await.unwrap().decode().unwrap().tasks;
         let caller = Caller::anonymous().resume_after(last);
         let (seen, ..) = states(demo.subscribe(&caller, Subscribe::new(tasks[0].id.clone())).await.unwrap()).await;
         assert_eq!(seen.last(), Some(&TaskState::Completed));
@@ -147,7 +147,9 @@ async fn a_task_may_be_in_no_state() {
     request.configuration.return_immediately = true;
     let id = demo.send_message(&Caller::anonymous(), request).await.unwrap().task().unwrap().id.clone();
     let unspecified = async {
-        while demo.get_task(&Caller::anonymous(), GetTask::new(id.clone())).await.unwrap().state() != TaskState::Unspecified {
+        while demo.get_task(&Caller::anonymous(), GetTask::new(id.clone())).await.unwrap().into_task().unwrap().state()
+            != TaskState::Unspecified
+        {
             tokio::task::yield_now().await;
         }
     };

@@ -15,6 +15,7 @@ mod grant;
 mod grpc;
 mod handoff;
 mod isolation;
+mod lazy;
 mod malformed;
 mod names;
 mod receiver;

@@ -105,7 +105,7 @@ impl World {
     }
 
     async fn get(&self, id: &TaskId) -> Task {
-        self.operations.get_task(&caller(), GetTask::new(id.clone())).await.unwrap()
+        self.operations.get_task(&caller(), GetTask::new(id.clone())).await.unwrap().into_task().unwrap()
     }
 
     /// Sends without waiting, and waits until the agent is at work.
@@ -249,12 +249,12 @@ async fn tasks_are_listed_newest_first(world: World) {
     let mut request = ListTasks::default();
     request.context_id = Some(context);
     request.page_size = Some(2);
-    let page = world.operations.list_tasks(&caller(), request.clone()).await.unwrap();
+    let page = world.operations.list_tasks(&caller(), request.clone()).await.unwrap().decode().unwrap();
     let ids = |tasks: &[Task]| tasks.iter().map(|task| task.id.clone()).collect::<Vec<_>>();
     assert_eq!(ids(&page.tasks), [newest, newer]);
     assert_eq!(page.total_size, 3);
     request.page_token = page.next_page_token;
-    let page = world.operations.list_tasks(&caller(), request).await.unwrap();
+    let page = world.operations.list_tasks(&caller(), request).await.unwrap().decode().unwrap();
     assert_eq!(ids(&page.tasks), [oldest]);
     assert!(page.next_page_token.is_empty());
 }
@@ -264,10 +264,10 @@ async fn history_is_as_long_as_asked(world: World) {
     world.send(Message::user("the third").to_task(asked.id.clone()).in_context(asked.context_id.clone())).await;
     let mut get = GetTask::new(asked.id.clone());
     get.history_length = Some(1);
-    let task = world.operations.get_task(&caller(), get.clone()).await.unwrap();
+    let task = world.operations.get_task(&caller(), get.clone()).await.unwrap().into_task().unwrap();
     assert_eq!(task.history.len(), 1);
     get.history_length = Some(100);
-    let task = world.operations.get_task(&caller(), get).await.unwrap();
+    let task = world.operations.get_task(&caller(), get).await.unwrap().into_task().unwrap();
     assert!(task.history.iter().any(|message| message.text() == "ask"), "{:?}", task.history);
 }
 

@@ -8,8 +8,8 @@ use std::sync::{
 use async_trait::async_trait;
 use chancery::{Mount, Running, Server, Signing};
 use chancery_core::{
-    Caller, CancelTask, Card, DeletePushConfig, Error, ErrorKind, EventStream, GetExtendedCard, GetPushConfig, GetTask, ListPushConfigs,
-    ListTasks, Operations, PushConfig, PushConfigPage, Result, SendMessage, SendReply, Subscribe, Task, TaskPage, Version,
+    Caller, CancelTask, Card, DeletePushConfig, Error, ErrorKind, EventStream, GetExtendedCard, GetPushConfig, GetTask, LazyTask,
+    ListPushConfigs, ListTasks, Operations, PushConfig, PushConfigPage, Result, SendMessage, SendReply, Subscribe, Task, TaskPage, Version,
 };
 use chancery_engine::{Engine, Failure, Outcome, Turn, store::Memory};
 use chancery_signing::{Algorithm, Document, Form, JwkSet, Policy, Report, SigningKey, Verdict, Verifier};
@@ -192,11 +192,11 @@ impl Operations for Members {
         no()
     }
 
-    async fn get_task(&self, _: &Caller, _: GetTask) -> Result<Task> {
+    async fn get_task(&self, _: &Caller, _: GetTask) -> Result<LazyTask> {
         no()
     }
 
-    async fn list_tasks(&self, _: &Caller, _: ListTasks) -> Result<TaskPage> {
+    async fn list_tasks(&self, _: &Caller, _: ListTasks) -> Result<TaskPage<LazyTask>> {
         no()
     }
 

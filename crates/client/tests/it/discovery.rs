@@ -7,7 +7,7 @@ use std::sync::{
 
 use axum::{body::Body, response::Response};
 use chancery_client::{CardText, Client, Notice, Trouble, TroubleKind};
-use chancery_core::{Binding, Card, Error, ErrorKind, ListTasks, Operations, Version};
+use chancery_core::{Binding, Card, Error, ErrorKind, ListTasks, Version};
 
 use crate::{
     agent::{caller, serve},

@@ -5,7 +5,7 @@
 //!     |  hops, loops, the policy                        what may not be is not sent
 //!     |  an id that a repetition of the turn gives again
 //!     v
-//!  noted? -- yes --> GetTask, Subscribe
+//!  noted? -- yes --> GetTask, LazyTask, Subscribe
 //!     | no
 //!  SendMessage, if only the result counts: most work is done at once
 //!     | not done so soon
@@ -20,8 +20,9 @@
 use std::{fmt, future::IntoFuture, pin::Pin, sync::Arc, time::Duration};
 
 use chancery_core::{
-    Caller, ContextId, Error, ErrorKind, Event, EventStream, GetTask, Message, MessageId, Operations, Part, Passage, Peer, Remarks, Role,
-    SendMessage, SendReply, StatusUpdate, Subscribe, Task, TaskId, TaskState, TaskStatus, Transfer, extension, handoff::same_agent,
+    Caller, ContextId, Error, ErrorKind, Event, EventStream, GetTask, LazyTask, Message, MessageId, Operations, Part, Passage, Peer,
+    Remarks, Role, SendMessage, SendReply, StatusUpdate, Subscribe, Task, TaskId, TaskState, TaskStatus, Transfer, extension,
+    handoff::same_agent,
 };
 use serde_json::{Value, json};
 
@@ -349,7 +350,8 @@ impl Delegating {
     }
 
     async fn read(&mut self) -> Result<Task, DelegationError> {
-        self.peer.get_task(&self.caller, GetTask::new(self.task.id.clone())).await.map_err(|error| self.lost(error))
+        let read = self.peer.get_task(&self.caller, GetTask::new(self.task.id.clone())).await;
+        read.and_then(LazyTask::into_task).map_err(|error| self.lost(error))
     }
 
     /// Takes an event up, and shows it here if it is a new state.

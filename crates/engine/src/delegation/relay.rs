@@ -170,7 +170,7 @@ impl Relay {
             Ok(events) => events,
             Err(error) if is_transient(&error) || error.kind() == ErrorKind::TaskNotFound => return Err(error),
             Err(_) => {
-                let task = peer.operations.get_task(&caller, GetTask::new(head.task)).await?;
+                let task = peer.operations.get_task(&caller, GetTask::new(head.task)).await?.into_task()?;
                 feed::of(vec![(chancery_core::Seq::START, Event::from(task).into())])
             }
         };
@@ -188,7 +188,7 @@ impl Relay {
         if said.is_empty() {
             return Ok(());
         }
-        let known = peer.operations.get_task(&self.caller(active), GetTask::new(self.head().task)).await?;
+        let known = peer.operations.get_task(&self.caller(active), GetTask::new(self.head().task)).await?.into_task()?;
         let is_known = |message: &Message| known.history.iter().any(|heard| heard.message_id == message.message_id);
         // An agent that shows no history cannot tell; it is not told twice.
         for message in said.into_iter().filter(|message| !known.history.is_empty() && !is_known(message)) {

@@ -16,8 +16,7 @@ use hashbrown::hash_table::Entry;
 
 use self::index::{Index, Named, Position, Table};
 use super::{
-    Commit, Delivery, Due, Error, Filter, Grantee, Head, KeyRecord, Lease, Listing, Owner, Places, Result, Row, Settled, Standing, Store,
-    Stored,
+    Commit, Delivery, Due, Error, Filter, Grantee, Head, KeyRecord, Lease, Listing, Owner, Result, Row, Settled, Standing, Store, Stored,
 };
 
 /// A store without a file.
@@ -42,12 +41,13 @@ struct Inner {
     last_delivery: u64,
 }
 
-/// A task. There may be very many, and most are finished and have nothing beside their rows.
+/// A task. There may be very many, and most are finished and have nothing beside their rows and their snapshot.
 #[derive(Debug)]
 struct Kept {
     owner: Arc<Owner>,
     head: Head,
     rows: Rows,
+    snapshot: Option<(Seq, Bytes)>,
     beside: Option<Box<Beside>>,
 }
 
@@ -61,7 +61,6 @@ enum Rows {
 /// What few tasks have.
 #[derive(Debug, Default)]
 struct Beside {
-    snapshot: Option<(Seq, Bytes)>,
     lease: Option<Lease>,
     configs: BTreeMap<PushConfigId, Bytes>,
 }
@@ -149,18 +148,18 @@ impl Inner {
                 let (_, kept) = kept.into_mut();
                 kept.rows.push(row);
                 kept.head = head;
+                kept.snapshot = snapshot.or_else(|| kept.snapshot.take());
                 kept
             }
             Entry::Vacant(slot) => {
-                let kept = Box::new(Kept { owner: index.owner.clone(), head, rows: Rows::One(row), beside: None });
+                let kept = Box::new(Kept { owner: index.owner.clone(), head, rows: Rows::One(row), snapshot, beside: None });
                 &mut slot.insert((hash, kept)).into_mut().1
             }
         };
-        if kept.beside.is_none() && snapshot.is_none() && lease.is_none() && configs.is_empty() {
+        if kept.beside.is_none() && lease.is_none() && configs.is_empty() {
             return Ok(());
         }
         let mut beside = kept.beside.take().unwrap_or_default();
-        beside.snapshot = snapshot.or(beside.snapshot);
         beside.lease = lease;
         beside.configs.extend(configs);
         kept.beside = Some(beside).filter(|beside| !beside.is_empty());
@@ -240,7 +239,7 @@ impl Deref for Rows {
 
 impl Beside {
     fn is_empty(&self) -> bool {
-        self.snapshot.is_none() && self.lease.is_none() && self.configs.is_empty()
+        self.lease.is_none() && self.configs.is_empty()
     }
 }
 
@@ -250,7 +249,7 @@ impl Kept {
     }
 
     fn stored(&self) -> Stored {
-        let snapshot = self.beside.as_ref().and_then(|beside| beside.snapshot.clone());
+        let snapshot = self.snapshot.clone();
         let after = snapshot.as_ref().map_or(Seq::START, |(seq, _)| *seq);
         let rows = self.rows.iter().filter(|row| row.last > after).cloned().collect();
         Stored::new(self.head.clone(), snapshot, rows, self.lease().cloned())
@@ -284,12 +283,6 @@ impl Store for Memory {
         let (page, total) = inner.page(owner, &filter);
         let tasks = page.into_iter().filter_map(|(_, id)| inner.tasks.get(id.as_str())).map(|kept| kept.stored()).collect();
         Ok(Listing::new(tasks, total))
-    }
-
-    async fn places(&self, owner: &Owner, filter: Filter) -> Result<Places> {
-        let inner = self.lock();
-        let (page, total) = inner.page(owner, &filter);
-        Ok(Places::new(page.into_iter().cloned().collect::<Arc<_>>(), total))
     }
 
     async fn key(&self, owner: &Owner, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {

@@ -377,24 +377,6 @@ impl Listing {
     }
 }
 
-/// Where the tasks of one page stand, in the order of the list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Places {
-    /// The time of each task's status, and its id. Whoever remembers a page shares it.
-    pub tasks: Arc<[(Timestamp, TaskId)]>,
-    /// How many match, whatever the page.
-    pub total: usize,
-}
-
-impl Places {
-    /// The places of a page.
-    #[must_use]
-    pub fn new(tasks: impl Into<Arc<[(Timestamp, TaskId)]>>, total: usize) -> Self {
-        Self { tasks: tasks.into(), total }
-    }
-}
-
 /// A notification that is due, leased to whoever asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -454,12 +436,6 @@ pub trait Store: Send + Sync + 'static {
 
     /// Lists tasks.
     async fn list(&self, owner: &Owner, filter: Filter) -> Result<Listing>;
-
-    /// Lists where tasks stand, and nothing of what is in them.
-    async fn places(&self, owner: &Owner, filter: Filter) -> Result<Places> {
-        let Listing { tasks, total } = self.list(owner, filter).await?;
-        Ok(Places::new(tasks.into_iter().map(|stored| (stored.head.updated, stored.head.id)).collect::<Arc<_>>(), total))
-    }
 
     /// What a request with this key led to.
     async fn key(&self, owner: &Owner, key: &str, now: Timestamp) -> Result<Option<KeyRecord>>;

@@ -14,6 +14,7 @@
 //!
 //! Words are numbered for ever: new ones go to the end.
 
+mod json;
 mod read;
 mod write;
 
@@ -21,7 +22,11 @@ use std::fmt;
 
 use serde::{de, ser};
 
-pub(crate) use self::{read::read, write::write};
+pub(crate) use self::{
+    json::{Artifacts, append_task},
+    read::read,
+    write::write,
+};
 
 const NULL: u8 = 0x00;
 const FALSE: u8 = 0x01;
@@ -186,7 +191,7 @@ impl de::Error for Failed {
 
 #[cfg(test)]
 mod tests {
-    use chancery_core::{Message, Part, Task, TaskState, TaskStatus, Timestamp};
+    use chancery_core::{Artifact, Message, Part, Task, TaskState, TaskStatus, Timestamp};
     use serde::Serialize;
     use serde_json::{Value, json};
 
@@ -205,6 +210,7 @@ mod tests {
         for (number, text) in WORDS.iter().enumerate() {
             assert!(text.len() <= LONGEST, "{text}");
             assert_eq!(word(text).map(usize::from), Some(number), "{text}");
+            assert_eq!(serde_json::to_string(text).unwrap(), format!("\"{text}\""), "a word is written without escapes");
         }
         for text in ["", "events", "Event", "ROLE_", "x", "TASK_STATE_INPUT_REQUIRED_", TASK_ID] {
             assert_eq!(word(text), None, "{text}");
@@ -245,6 +251,74 @@ mod tests {
             assert_eq!(read::<Task>(&bytes).unwrap(), task);
             assert!(bytes.len() < 90, "{}", bytes.len());
         }
+    }
+
+    /// What a snapshot is, as far as a transcoder cares.
+    #[derive(Serialize)]
+    struct Whole<'a> {
+        task: &'a Task,
+        record: chancery_core::Record,
+    }
+
+    fn transcoded(task: &Task, artifacts: Artifacts) -> String {
+        let bytes = written(task.id.as_str(), task.context_id.as_str(), &Whole { task, record: task.record });
+        let mut out = b"before ".to_vec();
+        append_task(&bytes, artifacts, &mut out).unwrap();
+        String::from_utf8(out).unwrap().strip_prefix("before ").unwrap().to_owned()
+    }
+
+    /// Tasks with every member there or not, and with values of every kind.
+    fn tasks() -> impl Iterator<Item = Task> {
+        let words = "é \"artifacts\":[] \u{2028} \\ \u{1}";
+        let ids = [(TASK_ID, "019537c0-7a3e-7c11-9e0a-6a1d5f3f8b02"), ("t\"\n", words), ("text", "status"), ("", "")];
+        (0..64).map(move |n| {
+            let has = |bit: usize| n >> bit & 1 > 0;
+            let (id, context) = ids[n % 4];
+            let mut task = Task::new(id, context, TaskStatus::new(TaskState::Completed));
+            task.status.timestamp = has(2).then(|| Timestamp::from_unix(1_772_442_907, 412_345_678).unwrap());
+            task.status.message = has(3).then(|| Message::agent(words));
+            let mut raw = Artifact::new(Part::raw(vec![0, 255, 7]));
+            raw.parts.push(Part::data(json!([u64::MAX, i64::MIN, -0.5, 1e300, true, null, {"": [], "id": {}, TASK_ID: id}])));
+            task.artifacts.extend(has(4).then_some(raw));
+            task.history.extend(has(5).then(|| Message::user("x".repeat(300))));
+            task.metadata.extend(has(3).then(|| ("artifacts".to_owned(), json!([words, context]))));
+            task
+        })
+    }
+
+    /// V10-LIST-001: in a list, artifacts are there when they were asked for, and only then.
+    #[test]
+    fn the_json_of_a_task_is_what_the_task_serializes_to() {
+        for task in tasks() {
+            assert_eq!(transcoded(&task, Artifacts::AsStored), serde_json::to_string(&task).unwrap());
+            let mut listed = Vec::new();
+            task.append_json(true, &mut listed).unwrap();
+            assert_eq!(transcoded(&task, Artifacts::Always).as_bytes(), listed);
+            let mut without = task.clone();
+            without.artifacts.clear();
+            assert_eq!(transcoded(&task, Artifacts::Omitted), serde_json::to_string(&without).unwrap());
+        }
+    }
+
+    #[test]
+    fn what_is_transcoded_after_a_cut_or_a_change_is_refused_or_is_json() {
+        let task = tasks().last().unwrap();
+        let whole = written(task.id.as_str(), task.context_id.as_str(), &Whole { task: &task, record: task.record });
+        for place in 0..whole.len() {
+            for byte in [0x00, 0x03, 0x04, 0x05, 0x09, 0x0d, 0x0e, 0x10, 0x7f, 0x80, 0xff] {
+                let mut changed = whole.clone();
+                changed[place] = byte;
+                for artifacts in [Artifacts::AsStored, Artifacts::Omitted] {
+                    let mut out = Vec::new();
+                    if append_task(&changed, artifacts, &mut out).is_ok() {
+                        serde_json::from_slice::<Value>(&out).unwrap();
+                    }
+                }
+            }
+            assert!(read::<Value>(&whole[..place]).is_err());
+        }
+        let deep = [&[SHORT, SHORT, MAP, WORD + 3, MAP, WORD + 16][..], &[LIST; 1_000]].concat();
+        assert_eq!(append_task(&deep, Artifacts::AsStored, &mut Vec::new()).unwrap_err().to_string(), "it is too deep");
     }
 
     #[test]

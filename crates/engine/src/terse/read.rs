@@ -15,23 +15,21 @@ use super::{
 /// # Errors
 /// It did not write this.
 pub(crate) fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Failed> {
-    let mut reader = Reader { rest: bytes, task: Name::None, context: Name::None, depth: 0 };
-    reader.task = reader.name()?;
-    reader.context = reader.name()?;
+    let mut reader = Reader::new(bytes)?;
     let value = T::deserialize(&mut reader)?;
     if reader.rest.is_empty() { Ok(value) } else { Err(Failed::new("there is more than one value")) }
 }
 
-struct Reader<'de> {
+pub(super) struct Reader<'de> {
     rest: &'de [u8],
-    task: Name<'de>,
-    context: Name<'de>,
+    pub(super) task: Name<'de>,
+    pub(super) context: Name<'de>,
     depth: u8,
 }
 
 /// A text that stands in the bytes, or is made of them.
 #[derive(Clone, Copy)]
-enum Name<'de> {
+pub(super) enum Name<'de> {
     None,
     Text(&'de str),
     Uuid([u8; uuid::LENGTH]),
@@ -51,19 +49,27 @@ impl Name<'_> {
 }
 
 impl<'de> Reader<'de> {
-    fn byte(&mut self) -> Result<u8, Failed> {
+    /// A reader of what stands behind the ids.
+    pub(super) fn new(bytes: &'de [u8]) -> Result<Self, Failed> {
+        let mut reader = Self { rest: bytes, task: Name::None, context: Name::None, depth: 0 };
+        reader.task = reader.name()?;
+        reader.context = reader.name()?;
+        Ok(reader)
+    }
+
+    pub(super) fn byte(&mut self) -> Result<u8, Failed> {
         let (byte, rest) = self.rest.split_first().ok_or_else(|| Failed::new("it ends too early"))?;
         self.rest = rest;
         Ok(*byte)
     }
 
-    fn bytes(&mut self, length: usize) -> Result<&'de [u8], Failed> {
+    pub(super) fn bytes(&mut self, length: usize) -> Result<&'de [u8], Failed> {
         let (bytes, rest) = self.rest.split_at_checked(length).ok_or_else(|| Failed::new("it ends too early"))?;
         self.rest = rest;
         Ok(bytes)
     }
 
-    fn count(&mut self) -> Result<u128, Failed> {
+    pub(super) fn count(&mut self) -> Result<u128, Failed> {
         let mut number = 0;
         for shift in (0..128).step_by(7) {
             let byte = self.byte()?;
@@ -75,20 +81,33 @@ impl<'de> Reader<'de> {
         Err(Failed::new("a number is too large"))
     }
 
-    fn length(&mut self) -> Result<usize, Failed> {
+    pub(super) fn length(&mut self) -> Result<usize, Failed> {
         usize::try_from(self.count()?).map_err(|_| Failed::new("a length is too large"))
     }
 
-    fn small(&mut self) -> Result<u64, Failed> {
+    pub(super) fn small(&mut self) -> Result<u64, Failed> {
         u64::try_from(self.count()?).map_err(|_| Failed::new("a number is too large"))
     }
 
-    fn text(&mut self, length: usize) -> Result<&'de str, Failed> {
+    pub(super) fn text(&mut self, length: usize) -> Result<&'de str, Failed> {
         std::str::from_utf8(self.bytes(length)?).map_err(|_| Failed::new("a text is not UTF-8"))
     }
 
-    fn uuid(&mut self) -> Result<[u8; uuid::LENGTH], Failed> {
+    pub(super) fn uuid(&mut self) -> Result<[u8; uuid::LENGTH], Failed> {
         self.bytes(16)?.try_into().map(uuid::text).map_err(|_| Failed::new("a UUID has sixteen bytes"))
+    }
+
+    pub(super) fn negative(&mut self) -> Result<i64, Failed> {
+        0_i64.checked_sub_unsigned(self.small()?).ok_or_else(|| Failed::new("a number is too large"))
+    }
+
+    pub(super) fn float(&mut self) -> Result<f64, Failed> {
+        self.bytes(8)?.try_into().map(f64::from_le_bytes).map_err(|_| Failed::new("a float has eight bytes"))
+    }
+
+    /// The name of a member that is a word.
+    pub(super) fn member(&mut self) -> Result<&'static str, Failed> {
+        self.byte().and_then(known)
     }
 
     /// One of the ids in front.
@@ -113,11 +132,8 @@ impl<'de> Reader<'de> {
             LIST => self.within(|reader| visitor.visit_seq(reader)),
             MAP => self.within(|reader| visitor.visit_map(reader)),
             NUMBER => visitor.visit_u64(self.small()?),
-            NEGATIVE => visitor.visit_i64(0_i64.checked_sub_unsigned(self.small()?).ok_or_else(|| Failed::new("a number is too large"))?),
-            FLOAT => {
-                let bytes = self.bytes(8)?.try_into().map_err(|_| Failed::new("a float has eight bytes"))?;
-                visitor.visit_f64(f64::from_le_bytes(bytes))
-            }
+            NEGATIVE => visitor.visit_i64(self.negative()?),
+            FLOAT => visitor.visit_f64(self.float()?),
             LARGE => visitor.visit_i128(unzigzag(self.count()?)),
             TASK => self.task.visit(visitor),
             CONTEXT => self.context.visit(visitor),
@@ -146,12 +162,12 @@ impl<'de> Reader<'de> {
         if self.byte()? == END { Ok(value) } else { Err(Failed::new("a list or map is too long")) }
     }
 
-    fn is_end(&self) -> bool {
+    pub(super) fn is_end(&self) -> bool {
         self.rest.first() == Some(&END)
     }
 }
 
-fn known(tag: u8) -> Result<&'static str, Failed> {
+pub(super) fn known(tag: u8) -> Result<&'static str, Failed> {
     let number = tag.checked_sub(WORD).map(usize::from);
     number.and_then(|number| WORDS.get(number).copied()).ok_or_else(|| Failed::new("a word is newer than this program"))
 }
@@ -211,6 +227,6 @@ impl<'de> de::MapAccess<'de> for &mut Reader<'de> {
     }
 }
 
-fn unzigzag(number: u128) -> i128 {
+pub(super) fn unzigzag(number: u128) -> i128 {
     (number >> 1).cast_signed() ^ -(number & 1).cast_signed()
 }

@@ -217,7 +217,8 @@ async fn a_task_whose_commits_failed_is_taken_up_when_the_store_is_back() {
     engine.look_after().await.unwrap();
     let ended = async {
         loop {
-            let now = engine.get_task(&Caller::anonymous(), chancery_core::GetTask::new(task.id.clone())).await.unwrap();
+            let now =
+                engine.get_task(&Caller::anonymous(), chancery_core::GetTask::new(task.id.clone())).await.unwrap().into_task().unwrap();
             if now.state().is_terminal() {
                 return now;
             }

@@ -147,7 +147,7 @@ impl World {
         let ledger = self.town.peer(LEDGER).await.unwrap().operations;
         let mut list = ListTasks::default();
         list.history_length = Some(100);
-        ledger.list_tasks(&Caller::anonymous(), list).await.unwrap().tasks
+        ledger.list_tasks(&Caller::anonymous(), list).await.unwrap().decode().unwrap().tasks
     }
 }
 
@@ -182,7 +182,7 @@ async fn next(stream: &mut EventStream) -> Option<Event> {
 async fn until(engine: &dyn Operations, caller: &Caller, id: &TaskId, so: impl Fn(&Task) -> bool) -> Task {
     let wait = async {
         loop {
-            let task = engine.get_task(caller, GetTask::new(id.clone())).await.unwrap();
+            let task = engine.get_task(caller, GetTask::new(id.clone())).await.unwrap().into_task().unwrap();
             if so(&task) {
                 return task;
             }
@@ -218,7 +218,7 @@ async fn the_result_of_another_agent_is_used_and_its_states_are_shown() {
     assert_eq!(states.last().unwrap(), &(TaskState::Working, "TASK_STATE_COMPLETED".to_owned()));
     assert!(states.iter().all(|(here, _)| *here == TaskState::Working), "{states:?}");
     let id = events[0].task_id().unwrap().clone();
-    let task = triage.get_task(&ada(), GetTask::new(id)).await.unwrap();
+    let task = triage.get_task(&ada(), GetTask::new(id)).await.unwrap().into_task().unwrap();
     assert_eq!((task.state(), said(&task).as_str()), (TaskState::Completed, "hardandlong"));
     assert!(task.artifacts.is_empty(), "no artifact is copied");
     assert_eq!(world.tasks().await.len(), 1);
@@ -393,7 +393,7 @@ async fn a_turn_that_is_run_again_finds_its_call() {
     let mut stream = second.subscribe(&ada().resume_after(Seq::START), Subscribe::new(id.clone())).await.unwrap();
     world.go.0.add_permits(1);
     while next(&mut stream).await.is_some() {}
-    let task = second.get_task(&ada(), GetTask::new(id)).await.unwrap();
+    let task = second.get_task(&ada(), GetTask::new(id)).await.unwrap().into_task().unwrap();
     assert_eq!(said(&task), "waited");
     assert_eq!((world.tasks().await.len(), world.turns.load(Ordering::SeqCst)), (1, 1));
 }
@@ -447,9 +447,10 @@ async fn work_that_is_handed_over_there_is_followed() {
     let task = send(&triage, Message::user(format!("pass {vault} work well")).to_task(asked.id)).await;
     assert_eq!((task.state(), said(&task).as_str()), (TaskState::Completed, "well"));
     let anyone = Caller::anonymous();
-    let handed = ledger.list_tasks(&anyone.clone().extension(extension::HANDOFF), ListTasks::default()).await.unwrap().tasks;
+    let handed =
+        ledger.list_tasks(&anyone.clone().extension(extension::HANDOFF), ListTasks::default()).await.unwrap().decode().unwrap().tasks;
     assert!(Transfer::of(&handed[0].metadata).unwrap().is_some(), "{handed:?}");
-    assert_eq!(there.list_tasks(&anyone, ListTasks::default()).await.unwrap().tasks.len(), 1);
+    assert_eq!(there.list_tasks(&anyone, ListTasks::default()).await.unwrap().decode().unwrap().tasks.len(), 1);
     let told = task.history.iter().filter_map(|message| message.metadata.get(extension::DELEGATION));
     let told: Vec<_> = told.collect();
     let last = told.last().unwrap_or_else(|| panic!("{task:?}"));

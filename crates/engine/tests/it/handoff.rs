@@ -16,8 +16,8 @@ use std::{
 use async_trait::async_trait;
 use chancery_core::{
     Artifact, Caller, CancelTask, Card, DeletePushConfig, Error, ErrorKind, Event, EventStream, GetExtendedCard, GetPushConfig, GetTask,
-    ListPushConfigs, ListTasks, Message, Operations, Peer, Peers, PushConfig, PushConfigPage, Result, Secret, SendMessage, SendReply, Seq,
-    Subscribe, Task, TaskId, TaskPage, TaskState, Transfer, TransferContext, extension::HANDOFF,
+    LazyTask, ListPushConfigs, ListTasks, Message, Operations, Peer, Peers, PushConfig, PushConfigPage, Result, Secret, SendMessage,
+    SendReply, Seq, Subscribe, Task, TaskId, TaskPage, TaskState, Transfer, TransferContext, extension::HANDOFF,
 };
 use chancery_engine::{
     Builder, Engine, Failure, Outcome, Turn,
@@ -144,12 +144,12 @@ impl Operations for Wire {
         self.engine.stream_message(caller, request).await
     }
 
-    async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<Task> {
+    async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<LazyTask> {
         self.demand_up()?;
         self.engine.get_task(caller, request).await
     }
 
-    async fn list_tasks(&self, caller: &Caller, request: ListTasks) -> Result<TaskPage> {
+    async fn list_tasks(&self, caller: &Caller, request: ListTasks) -> Result<TaskPage<LazyTask>> {
         self.demand_up()?;
         self.engine.list_tasks(caller, request).await
     }
@@ -276,7 +276,7 @@ async fn begin(engine: &Engine, caller: &Caller, text: &str) -> Task {
 }
 
 async fn task(engine: &Engine, caller: &Caller, id: &TaskId) -> Task {
-    engine.get_task(caller, GetTask::new(id.clone())).await.unwrap()
+    engine.get_task(caller, GetTask::new(id.clone())).await.unwrap().into_task().unwrap()
 }
 
 /// Waits until something is true of a task.
@@ -295,7 +295,7 @@ async fn until(engine: &Engine, caller: &Caller, id: &TaskId, is: impl Fn(&Task)
 
 /// All tasks of an agent.
 async fn tasks(engine: &Engine) -> Vec<Task> {
-    engine.list_tasks(&aware(), ListTasks::default()).await.unwrap().tasks
+    engine.list_tasks(&aware(), ListTasks::default()).await.unwrap().decode().unwrap().tasks
 }
 
 fn transfer(task: &Task) -> Transfer {
@@ -428,7 +428,7 @@ async fn an_aware_caller_sees_the_handoff_of_a_relayed_task() {
     assert_eq!(done.artifacts[1].parts[0].as_text(), Some("North"));
     // What aware callers see did not change.
     assert_eq!(task(&a, &aware(), &begun.id).await, seen);
-    let listed = a.list_tasks(&aware(), ListTasks::default()).await.unwrap().tasks;
+    let listed = a.list_tasks(&aware(), ListTasks::default()).await.unwrap().decode().unwrap().tasks;
     assert_eq!(listed[0].status, seen.status);
 }
 
@@ -719,11 +719,11 @@ async fn a_grant_opens_one_task_and_no_other() {
     let holder = stranger.clone().grant(grant.token.clone());
     let get = async |caller: &Caller, id: &TaskId| b.get_task(caller, GetTask::new(id.clone())).await;
     assert_eq!(get(&stranger, &task_id).await.unwrap_err().kind(), ErrorKind::TaskNotFound);
-    assert_eq!(get(&holder, &task_id).await.unwrap().id, task_id);
+    assert_eq!(get(&holder, &task_id).await.unwrap().task().unwrap().id, task_id);
     assert_eq!(get(&holder, &other.id).await.unwrap_err().kind(), ErrorKind::TaskNotFound);
     let wrong = stranger.clone().grant("grant-99");
     assert_eq!(get(&wrong, &task_id).await.unwrap_err().kind(), ErrorKind::TaskNotFound);
-    assert!(b.list_tasks(&holder, ListTasks::default()).await.unwrap().tasks.is_empty());
+    assert!(b.list_tasks(&holder, ListTasks::default()).await.unwrap().decode().unwrap().tasks.is_empty());
     assert!(b.subscribe(&holder, Subscribe::new(task_id.clone())).await.is_ok());
     let mut more = SendMessage::new(Message::user("more").to_task(task_id.clone()));
     more.configuration.return_immediately = true;

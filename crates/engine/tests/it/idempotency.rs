@@ -93,7 +93,7 @@ async fn many_identical_requests_at_once_make_one_task_and_one_turn() {
         answers.insert((key, task.id.to_string()));
     }
     assert_eq!(answers.len(), KEYS);
-    let listed = engine.list_tasks(&Caller::new("ada"), ListTasks::default()).await.unwrap();
+    let listed = engine.list_tasks(&Caller::new("ada"), ListTasks::default()).await.unwrap().decode().unwrap();
     assert_eq!((listed.total_size, turns.load(Ordering::SeqCst)), (200, KEYS));
 }
 
@@ -127,7 +127,7 @@ async fn several(store: Arc<dyn Store>) {
         answers.insert(answer.unwrap());
     }
     assert_eq!(answers.len(), 50);
-    assert_eq!(engines[0].list_tasks(&Caller::new("ada"), ListTasks::default()).await.unwrap().total_size, 50);
+    assert_eq!(engines[0].list_tasks(&Caller::new("ada"), ListTasks::default()).await.unwrap().decode().unwrap().total_size, 50);
 }
 
 #[tokio::test]

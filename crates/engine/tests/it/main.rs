@@ -9,7 +9,6 @@
     reason = "a test fails by panicking and says why"
 )]
 
-mod at_hand;
 mod counting;
 #[cfg(feature = "sqlite")]
 mod crash;
@@ -21,6 +20,7 @@ mod handoff;
 mod idempotency;
 #[cfg(feature = "sqlite")]
 mod kill;
+mod lazy;
 #[cfg(feature = "sqlite")]
 mod model;
 mod operations;

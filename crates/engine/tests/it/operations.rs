@@ -125,7 +125,7 @@ async fn an_agent_may_answer_with_a_message_and_no_task() {
     let SendReply::Message(message) = reply else { panic!("a task") };
     assert_eq!(message.text(), "hello");
     assert!(message.context_id.is_some() && message.task_id.is_none());
-    assert_eq!(engine.list_tasks(&anyone(), ListTasks::default()).await.unwrap().total_size, 0);
+    assert_eq!(engine.list_tasks(&anyone(), ListTasks::default()).await.unwrap().decode().unwrap().total_size, 0);
 }
 
 /// V10-MODE-001, V10-MODE-002, V10-TID-001, V10-TID-002, V10-MSG-002, V10-GET-001.
@@ -136,7 +136,7 @@ async fn a_blocking_send_answers_when_the_task_is_done() {
     assert_eq!(task.state(), TaskState::Completed);
     assert_eq!(task.artifacts[0].parts, [Part::text("the result")]);
     assert_eq!(task.history[0].task_id.as_ref(), Some(&task.id));
-    assert_eq!(engine.get_task(&anyone(), GetTask::new(task.id.clone())).await.unwrap(), task);
+    assert_eq!(engine.get_task(&anyone(), GetTask::new(task.id.clone())).await.unwrap().into_task().unwrap(), task);
 }
 
 /// V10-MODE-003, V10-SEND-003, V10-EVT-007.
@@ -267,7 +267,7 @@ async fn tasks_are_listed_newest_first_page_by_page() {
     request.page_size = Some(3);
     let mut seen = Vec::new();
     loop {
-        let page = engine.list_tasks(&anyone(), request.clone()).await.unwrap();
+        let page = engine.list_tasks(&anyone(), request.clone()).await.unwrap().decode().unwrap();
         assert_eq!((page.page_size, page.total_size), (3, 8));
         assert!(page.tasks.iter().all(|task| task.artifacts.is_empty()));
         seen.extend(page.tasks.into_iter().map(|task| task.id));
@@ -283,12 +283,12 @@ async fn tasks_are_listed_newest_first_page_by_page() {
     waiting.status = TaskState::InputRequired;
     waiting.context_id = Some(asked.context_id.clone());
     waiting.include_artifacts = Some(true);
-    let page = engine.list_tasks(&anyone(), waiting).await.unwrap();
+    let page = engine.list_tasks(&anyone(), waiting).await.unwrap().decode().unwrap();
     assert!(page.with_artifacts && page.tasks.len() == 1 && page.tasks[0].id == asked.id);
     let mut wrong = ListTasks::default();
     wrong.page_token = "%".to_owned();
     assert_eq!(kind(engine.list_tasks(&anyone(), wrong).await), ErrorKind::InvalidParams);
-    assert_eq!(engine.list_tasks(&Caller::new("somebody else"), ListTasks::default()).await.unwrap().total_size, 0);
+    assert_eq!(engine.list_tasks(&Caller::new("somebody else"), ListTasks::default()).await.unwrap().decode().unwrap().total_size, 0);
 }
 
 /// The caller's own future begins the task and waits for its commit; that must not be all that does.
@@ -304,12 +304,12 @@ async fn a_caller_that_dawdles_or_leaves_holds_nobody_up() {
         let dawdling = (!leaves).then_some(sending);
         let answers = async {
             let task = loop {
-                let page = engine.list_tasks(&caller, ListTasks::default()).await.unwrap();
+                let page = engine.list_tasks(&caller, ListTasks::default()).await.unwrap().decode().unwrap();
                 if let Some(task) = page.tasks.into_iter().next() {
                     break task;
                 }
             };
-            let read = engine.get_task(&caller, GetTask::new(task.id.clone())).await.unwrap();
+            let read = engine.get_task(&caller, GetTask::new(task.id.clone())).await.unwrap().into_task().unwrap();
             (read, engine.send_message(&caller, to(&task, "work y")).await)
         };
         let (read, again) = tokio::time::timeout(Duration::from_secs(10), answers).await.expect("the task stands still");
@@ -329,7 +329,7 @@ async fn history_is_cut_to_what_was_asked_for() {
     let length = async |wanted: Option<i32>| {
         let mut get = GetTask::new(id.clone());
         get.history_length = wanted;
-        engine.get_task(&anyone(), get).await.unwrap().history.len()
+        engine.get_task(&anyone(), get).await.unwrap().into_task().unwrap().history.len()
     };
     assert_eq!((length(None).await, length(Some(0)).await, length(Some(2)).await, length(Some(99)).await), (4, 0, 2, 4));
 }
@@ -349,7 +349,7 @@ async fn history_is_cut_in_a_stream_and_nowhere_else() {
     assert_eq!(asked.history, []);
     let continued = stream(to(&asked, "ask c"), Some(1)).await;
     assert_eq!(continued.history.iter().map(Message::text).collect::<Vec<_>>(), ["ask c"]);
-    assert_eq!(engine.get_task(&anyone(), GetTask::new(asked.id.clone())).await.unwrap().history.len(), 3);
+    assert_eq!(engine.get_task(&anyone(), GetTask::new(asked.id.clone())).await.unwrap().into_task().unwrap().history.len(), 3);
     let log = whole_log(&engine, &asked.id).await;
     assert!(matches!(&log[0].1, Event::Task(task) if task.history.len() == 1));
 }
@@ -424,7 +424,7 @@ async fn a_repeated_request_with_the_same_key_makes_one_task() {
     }
     ids.dedup();
     assert_eq!(ids.len(), 1);
-    assert_eq!(engine.list_tasks(&anyone(), ListTasks::default()).await.unwrap().total_size, 1);
+    assert_eq!(engine.list_tasks(&anyone(), ListTasks::default()).await.unwrap().decode().unwrap().total_size, 1);
     assert_eq!(kind(engine.send_message(&caller, SendMessage::new("work twice")).await), ErrorKind::InvalidParams);
     let message = anyone().idempotency_key("k-2");
     let first = engine.send_message(&message, SendMessage::new(Message::user("reply hi").id("m"))).await.unwrap();

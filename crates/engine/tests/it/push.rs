@@ -503,7 +503,7 @@ async fn nothing_is_sent_without_a_sender_and_nothing_is_lost() {
     let speaking = engine(&clock, store, receiver.clone());
     settle(&speaking).await;
     assert_eq!(receiver.places(), [1, 2, 3, 4]);
-    assert_eq!(speaking.get_task(&anyone(), GetTask::new(task.id.clone())).await.unwrap(), task);
+    assert_eq!(speaking.get_task(&anyone(), GetTask::new(task.id.clone())).await.unwrap().into_task().unwrap(), task);
 }
 
 /// Says that it was reached, and never answers for one task.

@@ -159,7 +159,7 @@ async fn end(engine: &Engine, id: &TaskId) -> Task {
     while let Some(event) = next(&mut stream).await {
         event.unwrap();
     }
-    engine.get_task(&ada(), GetTask::new(id.clone())).await.unwrap()
+    engine.get_task(&ada(), GetTask::new(id.clone())).await.unwrap().into_task().unwrap()
 }
 
 /// Waits for something that is about to be so.
@@ -185,7 +185,7 @@ async fn a_task_whose_process_died_is_failed_with_a_reason() {
     drop(dead);
     let next = stage.process(&clock).start();
     tokio::time::sleep(LEASE * 2).await;
-    assert_eq!(next.get_task(&ada(), GetTask::new(id.clone())).await.unwrap().state(), TaskState::Working);
+    assert_eq!(next.get_task(&ada(), GetTask::new(id.clone())).await.unwrap().into_task().unwrap().state(), TaskState::Working);
     clock.advance(LEASE + Duration::from_millis(1));
     let task = end(&next, &id).await;
     assert_eq!(task.state(), TaskState::Failed);
@@ -416,7 +416,7 @@ async fn cancel_at_any_moment_ends_the_task_and_the_agent() {
             last = event.unwrap().1.state().or(last);
         }
         assert!(last.is_none_or(|last| last == wanted), "{agent}: {last:?}");
-        assert_eq!(engine.get_task(&ada(), GetTask::new(task.id)).await.unwrap().state(), wanted, "{agent}");
+        assert_eq!(engine.get_task(&ada(), GetTask::new(task.id)).await.unwrap().into_task().unwrap().state(), wanted, "{agent}");
     }
     until(|| stage.running.load(Ordering::SeqCst) == 0).await;
     assert_eq!((canceled + refused, stage.unfinished().await), (1_000, 0));

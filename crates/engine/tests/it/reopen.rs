@@ -104,7 +104,7 @@ fn start(file: &Path) -> (Child, TaskId, String) {
 }
 
 async fn task(engine: &Engine, id: &TaskId) -> Task {
-    engine.get_task(&ada(), GetTask::new(id.clone())).await.unwrap()
+    engine.get_task(&ada(), GetTask::new(id.clone())).await.unwrap().into_task().unwrap()
 }
 
 /// Waits until this holds, but not as long as a lease.

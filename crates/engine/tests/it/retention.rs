@@ -68,7 +68,7 @@ async fn check(store: Arc<dyn Store>) {
     for id in &kept {
         assert!(known(&engine, id).await, "a task that is not finished was forgotten");
     }
-    assert_eq!(engine.list_tasks(&anyone(), ListTasks::default()).await.unwrap().total_size, 3);
+    assert_eq!(engine.list_tasks(&anyone(), ListTasks::default()).await.unwrap().decode().unwrap().total_size, 3);
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn many_old_tasks_are_forgotten_in_one_look() {
     }
     clock.advance(AGE * 2);
     engine.look_after().await.unwrap();
-    assert_eq!(engine.list_tasks(&anyone(), ListTasks::default()).await.unwrap().total_size, 0);
+    assert_eq!(engine.list_tasks(&anyone(), ListTasks::default()).await.unwrap().decode().unwrap().total_size, 0);
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use chancery_core::{
-    Caller, CancelTask, Card, DeletePushConfig, Error, ErrorKind, EventStream, GetExtendedCard, GetPushConfig, GetTask, ListPushConfigs,
-    ListTasks, Message, Operations, PushConfig, PushConfigPage, Result, SendMessage, SendReply, Subscribe, Task, TaskPage,
+    Caller, CancelTask, Card, DeletePushConfig, Error, ErrorKind, EventStream, GetExtendedCard, GetPushConfig, GetTask, LazyTask,
+    ListPushConfigs, ListTasks, Message, Operations, PushConfig, PushConfigPage, Result, SendMessage, SendReply, Subscribe, Task, TaskPage,
 };
 
 pub(crate) struct Echo;
@@ -28,11 +28,11 @@ impl Operations for Echo {
         Err(Error::from(ErrorKind::UnsupportedOperation))
     }
 
-    async fn get_task(&self, _: &Caller, _: GetTask) -> Result<Task> {
+    async fn get_task(&self, _: &Caller, _: GetTask) -> Result<LazyTask> {
         Err(missing())
     }
 
-    async fn list_tasks(&self, _: &Caller, _: ListTasks) -> Result<TaskPage> {
+    async fn list_tasks(&self, _: &Caller, _: ListTasks) -> Result<TaskPage<LazyTask>> {
         Ok(TaskPage::default())
     }
 

@@ -110,9 +110,11 @@ fn event(criterion: &mut Criterion) {
     ] {
         let id = Id::text("6f1c2d3e-0001");
         let result = |text: &[u8]| {
-            let mut answer = jsonrpc::result_front(&id);
-            answer.extend_from_slice(text);
-            jsonrpc::result_end(answer)
+            let written = jsonrpc::result_with(&id, |answer| {
+                answer.extend_from_slice(text);
+                Ok::<_, std::convert::Infallible>(())
+            });
+            written.unwrap()
         };
         let body = result(element.as_bytes());
         let mut memory = StreamMemory::default();

@@ -45,8 +45,8 @@ impl Codec for Compact {
     fn decode_reply(&self, operation: Operation, json: &[u8]) -> Result<Reply> {
         Ok(match operation {
             Operation::SendMessage => Reply::Sent(read::sent(json)?),
-            Operation::GetTask | Operation::CancelTask => Reply::Task(Box::new(json::read::<read::ReadTask>(json)?.0)),
-            Operation::ListTasks => Reply::Tasks(json::read::<read::ReadPage>(json)?.0),
+            Operation::GetTask | Operation::CancelTask => Reply::Task(json::read::<read::ReadTask>(json)?.0.into()),
+            Operation::ListTasks => Reply::Tasks(json::read::<read::ReadPage>(json)?.0.into()),
             Operation::CreatePushConfig | Operation::GetPushConfig => Reply::PushConfig(Box::new(json::read::<push::ReadConfig>(json)?.0)),
             Operation::ListPushConfigs => Reply::PushConfigs(json::read::<push::ReadConfigs>(json)?.into_page()),
             Operation::DeletePushConfig => Reply::Deleted,
@@ -57,9 +57,10 @@ impl Codec for Compact {
 
     fn encode_reply(&self, reply: &Reply) -> Result<Vec<u8>> {
         match reply {
-            Reply::Sent(SendReply::Task(task)) | Reply::Task(task) => json::write(&write::WriteTask(task)),
+            Reply::Sent(SendReply::Task(task)) => json::write(&write::WriteTask(task)),
+            Reply::Task(task) => json::write(&write::WriteTask(&*task.task()?)),
             Reply::Sent(SendReply::Message(message)) => json::write(&write::WriteMessage::alone(message)),
-            Reply::Tasks(page) => json::write(&write::WritePage(page)),
+            Reply::Tasks(page) => json::write(&write::WritePage(&page.clone().decode()?)),
             Reply::PushConfig(config) => json::write(&push::WriteConfig::new(config)),
             Reply::PushConfigs(page) => json::write(&push::WriteConfigs(page)),
             Reply::Deleted => Ok(b"{}".to_vec()),

@@ -14,7 +14,7 @@ pub(crate) fn decode_reply(operation: Operation, json: &[u8]) -> Result<Reply> {
             Event::Message(message) => Ok(Reply::Sent((*message).into())),
             _ => Err(Error::from(ErrorKind::InvalidAgentResponse)),
         },
-        Operation::GetTask | Operation::CancelTask => Ok(Reply::Task(Box::new(json::read::<ReadTask>(json)?.0))),
+        Operation::GetTask | Operation::CancelTask => Ok(Reply::Task(json::read::<ReadTask>(json)?.0.into())),
         Operation::ListTasks => {
             #[derive(Deserialize)]
             #[serde(rename_all = "camelCase")]
@@ -31,7 +31,7 @@ pub(crate) fn decode_reply(operation: Operation, json: &[u8]) -> Result<Reply> {
             let tasks: Vec<_> = page.tasks.into_iter().map(|task| task.0).collect();
             let shows_artifacts = tasks.iter().any(|task| !task.artifacts.is_empty());
             let page = TaskPage::new(tasks, page.page_size, page.total_size).next(page.next_page_token);
-            Ok(Reply::Tasks(if shows_artifacts { page.showing_artifacts() } else { page }))
+            Ok(Reply::Tasks(if shows_artifacts { page.showing_artifacts() } else { page }.into()))
         }
         _ => Err(Error::from(ErrorKind::InvalidAgentResponse)),
     }

@@ -64,7 +64,7 @@ impl Codec for V0_1 {
         let task = |json| json::read::<read::ReadTask>(json).map(|task| Box::new(task.0));
         Ok(match operation {
             Operation::SendMessage => Reply::Sent(SendReply::Task(task(json)?)),
-            Operation::GetTask | Operation::CancelTask => Reply::Task(task(json)?),
+            Operation::GetTask | Operation::CancelTask => Reply::Task((*task(json)?).into()),
             Operation::CreatePushConfig | Operation::GetPushConfig => {
                 Reply::PushConfig(Box::new(json::read::<push::TaskConfig>(json)?.required()?))
             }
@@ -77,7 +77,8 @@ impl Codec for V0_1 {
 
     fn encode_reply(&self, reply: &Reply) -> Result<Vec<u8>> {
         match reply {
-            Reply::Sent(SendReply::Task(task)) | Reply::Task(task) => write_task(task),
+            Reply::Sent(SendReply::Task(task)) => write_task(task),
+            Reply::Task(task) => write_task(&*task.task()?),
             Reply::Sent(SendReply::Message(message)) => json::write(&write::Answer(message)),
             Reply::PushConfig(config) => json::write(&push::WriteTaskConfig::new(config)),
             // The answer to setting none, which the first client reads as "no config".

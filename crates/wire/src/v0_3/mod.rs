@@ -79,8 +79,8 @@ impl Codec for KindShape {
                 Event::Message(message) => SendReply::Message(message),
                 _ => return Err(Error::new(ErrorKind::InvalidAgentResponse, "the answer to a message is neither a task nor a message")),
             }),
-            Operation::GetTask | Operation::CancelTask => Reply::Task(Box::new(task::decode(json)?)),
-            Operation::ListTasks => Reply::Tasks(list::decode_page(json)?),
+            Operation::GetTask | Operation::CancelTask => Reply::Task(task::decode(json)?.into()),
+            Operation::ListTasks => Reply::Tasks(list::decode_page(json)?.into()),
             Operation::CreatePushConfig | Operation::GetPushConfig => Reply::PushConfig(Box::new(push_config::decode(json)?)),
             Operation::ListPushConfigs => Reply::PushConfigs(PushConfigPage::new(push_config::decode_all(json)?)),
             // Python leaves the result out, JavaScript writes null: whatever comes, it is done.
@@ -93,8 +93,8 @@ impl Codec for KindShape {
     fn encode_reply(&self, reply: &Reply) -> Result<Vec<u8>> {
         match reply {
             Reply::Sent(reply) => self.write_event(&WriteEvent::of_reply(reply)),
-            Reply::Task(task) => task::encode(task),
-            Reply::Tasks(page) => list::encode_page(page),
+            Reply::Task(task) => task::encode(&*task.task()?),
+            Reply::Tasks(page) => list::encode_page(&page.clone().decode()?),
             Reply::PushConfig(config) => push_config::encode(config),
             Reply::PushConfigs(page) if self.wraps() => push_config::encode_page(page),
             Reply::PushConfigs(page) => push_config::encode_all(&page.configs),

@@ -56,8 +56,8 @@ impl Codec for V1_0 {
     fn write_reply(&self, reply: &Reply, out: &mut Vec<u8>) -> Result<()> {
         match reply {
             Reply::Sent(reply) => json::append(reply, out),
-            Reply::Task(task) => json::append(task, out),
-            Reply::Tasks(page) => json::append(page, out),
+            Reply::Task(task) => task.append_json(false, out),
+            Reply::Tasks(page) => page.append_json(out),
             Reply::PushConfig(config) => json::append(config, out),
             Reply::PushConfigs(page) => json::append(page, out),
             Reply::Deleted => json::append(&serde_json::Map::new(), out),
@@ -115,7 +115,7 @@ fn decode_reply(operation: Operation, json: &[u8]) -> Result<Reply> {
         Operation::ListTasks => {
             let mut page: chancery_core::TaskPage = json::read(json)?;
             page.with_artifacts = page.tasks.iter().any(|task| !task.artifacts.is_empty());
-            Reply::Tasks(page)
+            Reply::Tasks(page.into())
         }
         Operation::CreatePushConfig | Operation::GetPushConfig => Reply::PushConfig(json::read(json)?),
         Operation::ListPushConfigs => Reply::PushConfigs(json::read(json)?),

@@ -73,13 +73,13 @@ fn refused(operation: Operation, params: Value) {
 #[track_caller]
 fn task(result: &Value) -> Task {
     match COMPACT.decode_reply(Operation::GetTask, &bytes(result)).unwrap() {
-        Reply::Task(task) => *task,
+        Reply::Task(task) => task.into_task().unwrap(),
         other => panic!("{other:?}"),
     }
 }
 
 fn written(task: &Task) -> Value {
-    parse(&COMPACT.encode_reply(&Reply::Task(Box::new(task.clone()))).unwrap())
+    parse(&COMPACT.encode_reply(&Reply::Task(task.clone().into())).unwrap())
 }
 
 fn core<T: serde::de::DeserializeOwned>(value: &Value) -> T {

@@ -301,13 +301,13 @@ impl Generator {
                 let mut page = TaskPage::new(tasks, i32::try_from(self.below(100)).unwrap() + 1, total);
                 page.next_page_token = self.maybe(Self::word).unwrap_or_default();
                 page.with_artifacts = page.tasks.iter().any(|task| !task.artifacts.is_empty());
-                Reply::Tasks(page)
+                Reply::Tasks(page.into())
             }
             Operation::CreatePushConfig | Operation::GetPushConfig => Reply::PushConfig(Box::new(self.push_config())),
             Operation::ListPushConfigs => Reply::PushConfigs(PushConfigPage::new(self.list(3, Self::push_config))),
             Operation::DeletePushConfig => Reply::Deleted,
             Operation::GetExtendedCard => Reply::Card(Box::new(self.card())),
-            _ => Reply::Task(Box::new(self.task())),
+            _ => Reply::Task(self.task().into()),
         }
     }
 

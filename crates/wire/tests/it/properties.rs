@@ -187,15 +187,16 @@ fn fit_request(dialect: Dialect, request: &mut Request) {
 
 fn fit_reply(dialect: Dialect, reply: &mut Reply) {
     match reply {
-        Reply::Sent(SendReply::Task(task)) | Reply::Task(task) => fit_task(dialect, task),
+        Reply::Sent(SendReply::Task(task)) => fit_task(dialect, task),
+        Reply::Task(task) => fit_task(dialect, task.to_mut().unwrap()),
         Reply::Sent(SendReply::Message(message)) => {
             fit_message(dialect, message);
             if dialect == Dialect::V0_1 {
                 // A direct answer is wrapped into a task; that has tests of its own.
-                *reply = Reply::Task(Box::new(Task::new("t", "c", TaskState::Completed)));
+                *reply = Reply::Task(Task::new("t", "c", TaskState::Completed).into());
             }
         }
-        Reply::Tasks(page) => page.tasks.iter_mut().for_each(|task| fit_task(dialect, task)),
+        Reply::Tasks(page) => page.tasks.iter_mut().for_each(|task| fit_task(dialect, task.to_mut().unwrap())),
         Reply::PushConfig(config) => {
             fit_config(dialect, config);
             if dialect == Dialect::Compact {
@@ -258,8 +259,9 @@ fn plain_task(dialect: Dialect, task: &mut Task) {
 
 fn plain_reply(dialect: Dialect, mut reply: Reply) -> Reply {
     match &mut reply {
-        Reply::Sent(SendReply::Task(task)) | Reply::Task(task) => plain_task(dialect, task),
-        Reply::Tasks(page) => page.tasks.iter_mut().for_each(|task| plain_task(dialect, task)),
+        Reply::Sent(SendReply::Task(task)) => plain_task(dialect, task),
+        Reply::Task(task) => plain_task(dialect, task.to_mut().unwrap()),
+        Reply::Tasks(page) => page.tasks.iter_mut().for_each(|task| plain_task(dialect, task.to_mut().unwrap())),
         Reply::PushConfig(config) => config.record = PushRecord::default(),
         Reply::PushConfigs(page) => page.configs.iter_mut().for_each(|config| config.record = PushRecord::default()),
         _ => {}
@@ -433,7 +435,7 @@ fn what_two_dialects_can_carry_survives_both() {
         fit_task(first, &mut task);
         fit_task(second, &mut task);
         fit_task(first, &mut task);
-        let sent = Reply::Task(Box::new(task));
+        let sent = Reply::Task(task.into());
         let once = reply_through(first, Operation::GetTask, &sent);
         let twice = reply_through(second, Operation::GetTask, &once);
         let expected = plain_reply(first, plain_reply(second, sent));

@@ -64,7 +64,7 @@ fn a_webhook_body_is_known_by_its_shape() {
         let read = decode_push(&body).map(|(version, event)| {
             assert_eq!(version, dialect.version());
             match event {
-                Event::Task(task) if dialect == Dialect::V0_1 => canonical_reply(&Reply::Task(task)),
+                Event::Task(task) if dialect == Dialect::V0_1 => canonical_reply(&Reply::Task((*task).into())),
                 event => serde_json::to_value(event).unwrap(),
             }
         });
@@ -83,7 +83,7 @@ fn one_task_can_be_read_by_every_older_version() {
     let task: Task = serde_json::from_value(vector.at("/v1.0").unwrap().clone()).unwrap();
     assert_exact("hybrid", &parse(&hybrid_task(&task).unwrap()), golden);
     for dialect in KINDS {
-        assert_eq!(dialect.decode_reply(Operation::GetTask, &bytes(golden)).unwrap(), Reply::Task(Box::new(task.clone())));
+        assert_eq!(dialect.decode_reply(Operation::GetTask, &bytes(golden)).unwrap(), Reply::Task(task.clone().into()));
     }
     for (state, word, text) in
         [(TaskState::Rejected, "failed", "Rejected by the agent."), (TaskState::AuthRequired, "input-required", "Authentication required.")]

@@ -47,7 +47,7 @@ fn unnamed(mut value: Value) -> Value {
 }
 
 fn reply(task: Task) -> Reply {
-    Reply::Task(Box::new(task))
+    Reply::Task(task.into())
 }
 
 fn the_transfer() -> Transfer {
@@ -174,7 +174,7 @@ fn the_compact_dialect_writes_the_native_state() {
     let Reply::Task(read) = Dialect::Compact.decode_reply(Operation::GetTask, &bytes(&golden)).unwrap() else { panic!() };
     assert_exact("read", &unnamed(value(&read)), &unnamed(body("transferred-v1")));
     let mut task = canonical();
-    task.record = read.record;
+    task.record = read.task().unwrap().record;
     assert_exact("written", &parse(&Dialect::Compact.encode_reply(&reply(task.clone())).unwrap()), &golden);
 
     let mut update = StatusUpdate::new(task.id.clone(), task.context_id.clone(), task.status.clone());
@@ -257,15 +257,15 @@ fn the_native_form_is_understood_in_answers_of_v1_0() {
     let read = |operation, answer: Value| Dialect::V1_0.decode_reply(operation, &bytes(&answer)).unwrap();
     let tasks = [
         match read(Operation::GetTask, native.clone()) {
-            Reply::Task(task) => task,
+            Reply::Task(task) => task.into_task().unwrap(),
             other => panic!("{other:?}"),
         },
         match read(Operation::SendMessage, json!({"task": native})) {
-            Reply::Sent(SendReply::Task(task)) => task,
+            Reply::Sent(SendReply::Task(task)) => *task,
             other => panic!("{other:?}"),
         },
         match read(Operation::ListTasks, json!({"tasks": [native], "pageSize": 1, "totalSize": 1})) {
-            Reply::Tasks(mut page) => Box::new(page.tasks.remove(0)),
+            Reply::Tasks(page) => page.decode().unwrap().tasks.remove(0),
             other => panic!("{other:?}"),
         },
     ];
@@ -358,7 +358,7 @@ fn data_parts_of_extensions_pass_unchanged() {
         let json = dialect.encode_reply(&reply(task.clone())).unwrap();
         assert_eq!(parse(&json)["artifacts"][0]["parts"][0][member], mandate, "{dialect:?}");
         let Reply::Task(read) = dialect.decode_reply(Operation::GetTask, &json).unwrap() else { panic!() };
-        assert_eq!(read.artifacts, task.artifacts, "{dialect:?}");
+        assert_eq!(read.task().unwrap().artifacts, task.artifacts, "{dialect:?}");
     }
 }
 
@@ -417,8 +417,9 @@ fn nothing_that_a_peer_sends_does_harm() {
                 transfer::encode_native(&task).unwrap();
             }
             for dialect in [Dialect::V1_0, Dialect::Compact, Dialect::V0_1] {
-                if let Ok(Reply::Task(mut task)) = dialect.decode_reply(Operation::GetTask, &bytes(&spoiled)) {
+                if let Ok(Reply::Task(task)) = dialect.decode_reply(Operation::GetTask, &bytes(&spoiled)) {
                     dialect.encode_reply(&Reply::Task(task.clone())).unwrap();
+                    let mut task = task.into_task().unwrap();
                     transfer::unaware(&mut task);
                     assert!(Transfer::of(&task.metadata).unwrap().is_none(), "{spoiled}");
                 }

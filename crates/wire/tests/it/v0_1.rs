@@ -57,13 +57,13 @@ fn refused(operation: Operation, params: Value) -> String {
 #[track_caller]
 fn task(result: Value) -> Task {
     match V0_1.decode_reply(Operation::GetTask, &bytes(&result)).unwrap() {
-        Reply::Task(task) => *task,
+        Reply::Task(task) => task.into_task().unwrap(),
         other => panic!("{other:?}"),
     }
 }
 
 fn written(task: Task) -> Value {
-    parse(&V0_1.encode_reply(&Reply::Task(Box::new(task))).unwrap())
+    parse(&V0_1.encode_reply(&Reply::Task(task.into())).unwrap())
 }
 
 fn core<T: serde::de::DeserializeOwned>(value: &Value) -> T {

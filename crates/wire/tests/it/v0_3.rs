@@ -265,9 +265,10 @@ fn every_state_has_its_word() {
     for case in one("conversion/states").at("/cases").unwrap().as_array().unwrap() {
         let state = TaskState::from_name(case["v1.0"].as_str().unwrap()).unwrap();
         for (dialect, column) in [(Dialect::V0_3, "v0.3"), (Dialect::V0_3RestKind, "v0.3"), (Dialect::V0_2, "v0.2")] {
-            let json = dialect.encode_reply(&Reply::Task(Box::new(Task::new("t", "c", state)))).unwrap();
+            let json = dialect.encode_reply(&Reply::Task(Task::new("t", "c", state).into())).unwrap();
             assert_eq!(parse(&json)["status"]["state"], case[column]);
             let Reply::Task(task) = dialect.decode_reply(Operation::GetTask, &json).unwrap() else { panic!() };
+            let task = task.into_task().unwrap();
             assert_eq!((task.state(), task.metadata.is_empty()), (state, true));
         }
     }

@@ -221,13 +221,13 @@ fn refused(operation: Operation, body: &str) -> Vec<String> {
 
 fn task(json: &Value) -> Task {
     match REST.decode_reply(Operation::GetTask, &bytes(json)).unwrap() {
-        Reply::Task(task) => *task,
+        Reply::Task(task) => task.into_task().unwrap(),
         other => panic!("{other:?}"),
     }
 }
 
 fn written(task: &Task) -> Value {
-    parse(&REST.encode_reply(&Reply::Task(Box::new(task.clone()))).unwrap())
+    parse(&REST.encode_reply(&Reply::Task(task.clone().into())).unwrap())
 }
 
 fn event(event: &Event) -> Value {
@@ -424,9 +424,9 @@ fn answers_and_events_carry_inline_bytes_as_the_client_writes_them() {
             ArtifactUpdate::new("t", "c", task.artifacts[0].clone()).into(),
         ];
         let mut texts: Vec<_> = events.iter().flat_map(|event| REST.encode_event(event, &mut StreamMemory::new(origin)).unwrap()).collect();
-        texts.push(REST.encode_reply(&Reply::Task(Box::new(task.clone()))).unwrap());
+        texts.push(REST.encode_reply(&Reply::Task(task.clone().into())).unwrap());
         texts.push(REST.encode_reply(&Reply::Sent(task.clone().into())).unwrap());
-        texts.push(REST.encode_reply(&Reply::Tasks(chancery_core::TaskPage::new(vec![task], 1, 1))).unwrap());
+        texts.push(REST.encode_reply(&Reply::Tasks(chancery_core::TaskPage::new(vec![task.into()], 1, 1))).unwrap());
         let mut request = SendMessage::new(message);
         request.origin = origin;
         texts.push(REST.encode_request(&Request::SendMessage(Box::new(request))).unwrap());

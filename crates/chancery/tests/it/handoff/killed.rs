@@ -53,7 +53,7 @@ async fn reader(folder: &Path) -> Engine {
 }
 
 async fn found(folder: &Path, id: &TaskId) -> Found {
-    let task = reader(folder).await.get_task(&aware(), GetTask::new(id.clone())).await.unwrap();
+    let task = reader(folder).await.get_task(&aware(), GetTask::new(id.clone())).await.unwrap().into_task().unwrap();
     Found::of(&task)
 }
 
@@ -203,7 +203,7 @@ async fn count(folder: &Path, before: &mut BTreeSet<TaskId>, counts: &mut BTreeM
     let mut wanted = ListTasks::default();
     // The newest come first, and there is less than a page of them.
     wanted.page_size = Some(20);
-    for task in reader.list_tasks(&aware(), wanted).await.unwrap().tasks {
+    for task in reader.list_tasks(&aware(), wanted).await.unwrap().decode().unwrap().tasks {
         if before.insert(task.id.clone()) {
             *counts.entry(Found::of(&task)).or_default() += 1;
         }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use chancery_core::{Artifact, Bytes, Content, GetTask, Operations as _, Part};
+use chancery_core::{Artifact, Bytes, Content, GetTask, Part};
 use chancery_net::{Guard, Timeouts};
 use serde_json::json;
 

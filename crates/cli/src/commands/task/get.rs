@@ -1,6 +1,6 @@
 //! `a2a task get`: a task as it stands, or as it ends.
 
-use chancery_core::{Event, GetTask, Operations as _};
+use chancery_core::{Event, GetTask};
 
 use crate::{
     args::Get,

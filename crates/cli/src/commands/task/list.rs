@@ -1,6 +1,6 @@
 //! `a2a task list`: a page of tasks, or all of them.
 
-use chancery_core::{ListTasks, Operations as _, TaskPage, TaskState, Timestamp};
+use chancery_core::{ListTasks, TaskPage, TaskState, Timestamp};
 
 use crate::{
     args::List,

@@ -222,7 +222,7 @@ async fn a_handoff_beyond_its_scope_is_made_when_somebody_allows_it() {
         Engine::new(card, Guarded::new(triage, lattice)).passing(passing).store(Memory::new()).start()
     };
     let received = async || {
-        let page = billing_engine.list_tasks(&Caller::anonymous(), ListTasks::default()).await.unwrap();
+        let page = billing_engine.list_tasks(&Caller::anonymous(), ListTasks::default()).await.unwrap().decode().unwrap();
         page.tasks.len()
     };
 
@@ -245,7 +245,7 @@ async fn a_handoff_beyond_its_scope_is_made_when_somebody_allows_it() {
 
     // What is in scope needs nobody's word, and the scope goes along.
     assert_eq!(send(&engine, Message::user("refund")).await.status.state, TaskState::Completed);
-    let page = billing_engine.list_tasks(&Caller::anonymous(), ListTasks::default()).await.unwrap();
+    let page = billing_engine.list_tasks(&Caller::anonymous(), ListTasks::default()).await.unwrap().decode().unwrap();
     let scopes = page.tasks.iter().filter_map(|task| TransferContext::of(task.history.first()?).ok()??.scope);
     assert_eq!(
         scopes.map(Value::from).collect::<Vec<_>>(),

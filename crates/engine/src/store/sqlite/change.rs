@@ -61,18 +61,20 @@ impl<'a> Changes<'a> {
             self.known_at(owner_key, id, commit.expected)?;
             return Err(Error::KeyTaken);
         }
+        // The snapshot of a finished task stands in its row, where lists and readers find it at once.
+        let document = commit.snapshot.as_ref().filter(|_| commit.head.state.is_terminal() && commit.lease.is_none());
         let task = if commit.expected == Seq::START {
-            self.make(owner_key, commit)?
+            self.make(owner_key, commit, document)?
         } else {
             let known = self.known_at(owner_key, id, commit.expected)?.ok_or_else(|| Error::Conflict(id.clone()))?;
-            self.advance(owner_key, &known, commit)?;
+            self.advance(owner_key, &known, commit, document)?;
             known.key
         };
         self.run(
             "INSERT INTO log (key, first, payload) VALUES (?1, ?2, ?3)",
             params![log_key(task, commit.row.last)?, number(commit.row.first), &*commit.row.payload],
         )?;
-        if let Some(snapshot) = &commit.snapshot {
+        if let Some(snapshot) = commit.snapshot.as_ref().filter(|_| document.is_none()) {
             self.run(
                 "INSERT INTO snapshot (task, seq, payload) VALUES (?1, ?2, ?3)
                  ON CONFLICT (task) DO UPDATE SET seq = excluded.seq, payload = excluded.payload",
@@ -91,17 +93,27 @@ impl<'a> Changes<'a> {
         Ok(())
     }
 
-    fn make(&mut self, owner_key: i64, commit: &Commit) -> Result<i64> {
+    fn make(&mut self, owner_key: i64, commit: &Commit, document: Option<&Bytes>) -> Result<i64> {
         let head = &commit.head;
-        log_key(0, commit.row.last)?;
+        let task = self.connection.prepare_cached("SELECT coalesce(max(key), 0) + 1 FROM task")?.query_row([], |row| row.get(0))?;
+        log_key(task, commit.row.last)?;
         let made = self.run(
-            "INSERT INTO task (id, owner, context, state, updated, seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING",
-            params![head.id.as_str(), owner_key, head.context.as_str(), head.standing().number(), nanos(head.updated), number(head.seq)],
+            "INSERT INTO task (owner, context, updated, id, key, state, seq, document) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+             ON CONFLICT (id) DO NOTHING",
+            params![
+                owner_key,
+                head.context.as_str(),
+                nanos(head.updated),
+                head.id.as_str(),
+                task,
+                head.standing().number(),
+                number(head.seq),
+                document.map(|document| &**document)
+            ],
         )?;
         if made == 0 {
             return Err(Error::Conflict(head.id.clone()));
         }
-        let task = self.connection.last_insert_rowid();
         if let Some(lease) = &commit.lease {
             self.lease(task, lease)?;
         }
@@ -109,18 +121,42 @@ impl<'a> Changes<'a> {
         Ok(task)
     }
 
-    fn advance(&mut self, owner_key: i64, known: &Known, commit: &Commit) -> Result<()> {
+    fn advance(&mut self, owner_key: i64, known: &Known, commit: &Commit, document: Option<&Bytes>) -> Result<()> {
         let head = &commit.head;
         log_key(known.key, commit.row.last)?;
+        let place = (head.context.as_str(), head.id.as_str());
+        if known.standing.state.is_terminal() && document.is_none() {
+            self.run(
+                "INSERT OR REPLACE INTO snapshot (task, seq, payload)
+                 SELECT key, seq, document FROM task WHERE key = ?1 AND document IS NOT NULL",
+                [known.key],
+            )?;
+        }
         // Naming the indexed columns would move the task in its indexes even if they stay the same.
         if (known.standing, known.updated) == (head.standing(), nanos(head.updated)) {
-            self.run("UPDATE task SET seq = ?2 WHERE key = ?1", params![known.key, number(head.seq)])?;
+            self.run(
+                "UPDATE task SET seq = ?5, document = ?6 WHERE owner = ?1 AND context = ?2 AND updated = ?3 AND id = ?4",
+                params![owner_key, place.0, known.updated, place.1, number(head.seq), document.map(|document| &**document)],
+            )?;
         } else {
             self.run(
-                "UPDATE task SET state = ?2, updated = ?3, seq = ?4 WHERE key = ?1",
-                params![known.key, head.standing().number(), nanos(head.updated), number(head.seq)],
+                "UPDATE task SET seq = ?5, document = ?6, state = ?7, updated = ?8
+                 WHERE owner = ?1 AND context = ?2 AND updated = ?3 AND id = ?4",
+                params![
+                    owner_key,
+                    place.0,
+                    known.updated,
+                    place.1,
+                    number(head.seq),
+                    document.map(|document| &**document),
+                    head.standing().number(),
+                    nanos(head.updated)
+                ],
             )?;
             self.moved.push(Moved { owner: owner_key, from: Some(known.standing), to: Some(head.standing()) });
+        }
+        if document.is_some() {
+            self.run("DELETE FROM snapshot WHERE task = ?1", [known.key])?;
         }
         match &commit.lease {
             Some(lease) => self.lease(known.key, lease),

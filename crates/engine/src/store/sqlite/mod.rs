@@ -27,7 +27,7 @@ use self::{
     tally::{Tallies, Tally},
     writer::Writer,
 };
-use super::{Commit, Due, Error, Filter, Grantee, KeyRecord, Lease, Listing, Owner, Places, Result, Row, Settled, Store, Stored};
+use super::{Commit, Due, Error, Filter, Grantee, KeyRecord, Lease, Listing, Owner, Result, Row, Settled, Store, Stored};
 
 /// A store in a file.
 ///
@@ -215,12 +215,6 @@ impl Store for Sqlite {
         let owner = owner.clone();
         let Page { tasks, total } = self.readers.read(move |view| view.list(&owner, &filter)).await?;
         Ok(Listing::new(tasks, self.total(total).await?))
-    }
-
-    async fn places(&self, owner: &Owner, filter: Filter) -> Result<Places> {
-        let owner = owner.clone();
-        let Page { tasks, total } = self.readers.read(move |view| view.places(owner, filter)).await?;
-        Ok(Places::new(tasks, self.total(total).await?))
     }
 
     async fn key(&self, owner: &Owner, key: &str, now: Timestamp) -> Result<Option<KeyRecord>> {

@@ -2,14 +2,9 @@
 //!
 //! As with the writer, a thread takes what has queued up: waking a thread costs more than a read.
 
-use std::{
-    cell::RefCell,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::path::{Path, PathBuf};
 
 use chancery_core::{Bytes, PushConfigId, Seq, TaskId, TaskState, Timestamp};
-use foldhash::HashMap;
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 use tokio::sync::oneshot;
 
@@ -24,8 +19,6 @@ use crate::store::{Due, Filter, Head, KeyAnswer, KeyRecord, Lease, Owner, Result
 
 /// Few, so that a slow read holds up few others.
 const BATCH: usize = 16;
-/// How many pages a thread remembers.
-const PAGES: usize = 64;
 
 /// A read that sends its answer to whoever waits for it.
 type Job = Box<dyn FnOnce(Result<View<'_>>) + Send>;
@@ -38,7 +31,7 @@ impl Readers {
     pub(super) fn start(path: &Path, count: usize) -> Result<Self> {
         let queue = Queue::new();
         for _ in 0..count.max(1) {
-            let worker = Worker { path: path.to_owned(), connection: None, memo: RefCell::default() };
+            let worker = Worker { path: path.to_owned(), connection: None };
             queue.spawn("chancery-read", move |jobs| worker.run(jobs))?;
         }
         Ok(Self(queue))
@@ -69,7 +62,6 @@ impl Readers {
 struct Worker {
     path: PathBuf,
     connection: Option<Connection>,
-    memo: RefCell<Memo>,
 }
 
 impl Worker {
@@ -92,7 +84,7 @@ impl Worker {
         if connection.is_autocommit() {
             connection.prepare_cached("BEGIN")?.execute([])?;
         }
-        Ok(View { connection: self.connection.insert(connection), memo: &self.memo })
+        Ok(View { connection: self.connection.insert(connection) })
     }
 
     /// Lets go of that state of the file, so that the log need not be kept for it.
@@ -109,29 +101,15 @@ impl Worker {
 /// The file as it is at one moment.
 pub(super) struct View<'a> {
     connection: &'a Connection,
-    memo: &'a RefCell<Memo>,
 }
-
-/// The pages that were asked for since the file was last written, by anybody.
-#[derive(Default)]
-struct Memo {
-    /// The state of the file, as the connection counts.
-    version: i64,
-    pages: HashMap<(Owner, Filter), Page<Places>>,
-}
-
-/// Where tasks stand: the times of their statuses, and their ids.
-pub(super) type Places = Arc<[(Timestamp, TaskId)]>;
 
 /// A page of a list.
-#[derive(Clone)]
-pub(super) struct Page<T> {
-    pub(super) tasks: T,
+pub(super) struct Page {
+    pub(super) tasks: Vec<Stored>,
     pub(super) total: Total,
 }
 
 /// How many tasks match a filter.
-#[derive(Clone)]
 pub(super) enum Total {
     Counted(usize),
     /// To be looked up in the tallies.
@@ -141,13 +119,12 @@ pub(super) enum Total {
     },
 }
 
-/// The columns that [`View::stored`] reads, and where they come from.
-const STORED: &str = "SELECT task.key, task.id, context, state, updated, task.seq, snapshot.seq, snapshot.payload, holder, until, attempt";
-const PARTS: &str = "LEFT JOIN snapshot ON snapshot.task = task.key LEFT JOIN lease ON lease.task = task.key";
+/// The columns that [`View::stored`] reads.
+const STORED: &str = "SELECT key, id, context, state, updated, seq, document FROM task";
 
 impl View<'_> {
     pub(super) fn task(&self, owner: &Owner, id: &TaskId) -> Result<Option<Stored>> {
-        let sql = format!("{STORED} FROM task {PARTS} WHERE task.id = ?1 AND task.owner = ?2");
+        let sql = format!("{STORED} WHERE id = ?1 AND owner = ?2");
         let Some(owner_key) = self.owner(owner)? else { return Ok(None) };
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query(params![id.as_str(), owner_key])?;
@@ -156,14 +133,27 @@ impl View<'_> {
 
     fn stored(&self, row: &rusqlite::Row<'_>) -> Result<Stored> {
         let (key, head) = (row.get(0)?, head(row)?);
-        let snapshot = match row.get::<_, Option<i64>>(6)? {
-            Some(at) => Some((seq(at)?, bytes(row, 7)?)),
-            None => None,
-        };
-        let lease = row.get::<_, Option<String>>(8)?.map(|holder| lease(holder, row, 9)).transpose()?;
+        if let Some(document) = row.get_ref(6)?.as_blob_or_null().map_err(unreadable)? {
+            // Nobody runs a finished task.
+            return Ok(Stored { snapshot: Some((head.seq, Bytes::copy_from_slice(document))), head, rows: Vec::new(), lease: None });
+        }
+        let snapshot = self.snapshot(key)?;
+        let lease = self.lease_of(key)?;
         let after = snapshot.as_ref().map_or(Seq::START, |(seq, _)| *seq);
         let rows = if after < head.seq { self.log(key, after, head.seq)? } else { Vec::new() };
         Ok(Stored { head, snapshot, rows, lease })
+    }
+
+    fn snapshot(&self, task: i64) -> Result<Option<(Seq, Bytes)>> {
+        let mut statement = self.connection.prepare_cached("SELECT seq, payload FROM snapshot WHERE task = ?1")?;
+        let mut rows = statement.query([task])?;
+        rows.next()?.map(|row| Ok((seq(row.get(0)?)?, bytes(row, 1)?))).transpose()
+    }
+
+    fn lease_of(&self, task: i64) -> Result<Option<Lease>> {
+        let mut statement = self.connection.prepare_cached("SELECT holder, until, attempt FROM lease WHERE task = ?1")?;
+        let mut rows = statement.query([task])?;
+        rows.next()?.map(|row| lease(row.get(0)?, row, 1)).transpose()
     }
 
     pub(super) fn rows(&self, owner: &Owner, id: &TaskId, after: Seq, at_most: usize) -> Result<Vec<Row>> {
@@ -192,35 +182,7 @@ impl View<'_> {
         Ok(log)
     }
 
-    pub(super) fn list(&self, owner: &Owner, filter: &Filter) -> Result<Page<Vec<Stored>>> {
-        self.page(owner, filter, |query| query.page(), |row| self.stored(row))
-    }
-
-    /// As `list`, from an index alone; or from memory, when it was asked before and nothing was written since.
-    pub(super) fn places(&self, owner: Owner, filter: Filter) -> Result<Page<Places>> {
-        let version = self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
-        let mut memo = self.memo.borrow_mut();
-        if memo.version != version || memo.pages.len() >= PAGES {
-            *memo = Memo { version, pages: HashMap::default() };
-        }
-        let asked = (owner, filter);
-        if let Some(page) = memo.pages.get(&asked) {
-            return Ok(page.clone());
-        }
-        let place = |row: &rusqlite::Row<'_>| Ok((timestamp(row.get(0)?)?, row.get_ref(1)?.as_str().map_err(unreadable)?.into()));
-        let Page { tasks, total } = self.page(&asked.0, &asked.1, |query| query.places(), place)?;
-        let page = Page { tasks: Places::from(tasks), total };
-        memo.pages.insert(asked, page.clone());
-        Ok(page)
-    }
-
-    fn page<T>(
-        &self,
-        owner: &Owner,
-        filter: &Filter,
-        sql: fn(&Query<'_>) -> String,
-        task: impl Fn(&rusqlite::Row<'_>) -> Result<T>,
-    ) -> Result<Page<Vec<T>>> {
+    pub(super) fn list(&self, owner: &Owner, filter: &Filter) -> Result<Page> {
         let Some(owner_key) = self.owner(owner)? else { return Ok(Page { tasks: Vec::new(), total: Total::Counted(0) }) };
         let mut query = Query::new(owner_key, filter);
         let tallied = filter.context.is_none() && filter.updated_from.is_none();
@@ -230,11 +192,11 @@ impl View<'_> {
             query.after(*updated, id);
         }
         query.arguments.push(Box::new(limit(filter.limit)));
-        let mut statement = self.connection.prepare_cached(&sql(&query))?;
+        let mut statement = self.connection.prepare_cached(&query.page())?;
         let mut rows = statement.query(&*query.arguments())?;
         let mut tasks = Vec::new();
         while let Some(row) = rows.next()? {
-            tasks.push(task(row)?);
+            tasks.push(self.stored(row)?);
         }
         let total = if tallied {
             Total::Tallied { owner: owner_key, among: among(filter) }
@@ -306,10 +268,7 @@ impl View<'_> {
     }
 
     pub(super) fn lease(&self, owner: &Owner, id: &TaskId) -> Result<Option<Lease>> {
-        let Some(task) = self.task_key(owner, id)? else { return Ok(None) };
-        let mut statement = self.connection.prepare_cached("SELECT holder, until, attempt FROM lease WHERE task = ?1")?;
-        let mut rows = statement.query([task])?;
-        rows.next()?.map(|row| lease(row.get(0)?, row, 1)).transpose()
+        self.task_key(owner, id)?.map_or(Ok(None), |task| self.lease_of(task))
     }
 
     pub(super) fn expired(&self, agent: &str, now: Timestamp, at_most: usize) -> Result<Vec<(Owner, TaskId)>> {
@@ -393,7 +352,7 @@ impl View<'_> {
     }
 }
 
-/// A list's conditions as SQL, the index that answers them, and the arguments.
+/// A list's conditions as SQL, the index that answers them if it is not the table, and the arguments.
 struct Query<'a> {
     index: &'static str,
     conditions: String,
@@ -401,17 +360,18 @@ struct Query<'a> {
 }
 
 impl<'a> Query<'a> {
-    fn new(owner_key: i64, filter: &'a Filter) -> Self {
-        let mut query = Self { index: "task_newest", conditions: "owner = ?".to_owned(), arguments: vec![Box::new(owner_key)] };
+    fn new(owner: i64, filter: &'a Filter) -> Self {
+        let mut query = Self { index: "INDEXED BY task_newest", conditions: "owner = ?".to_owned(), arguments: vec![Box::new(owner)] };
         if let Some(context) = &filter.context {
-            query.index = "task_context";
+            // The table itself is in this order.
+            query.index = "";
             query.and("context = ?", context.as_str());
         }
         if let Some(state) = filter.state {
             query.and("state = ?", state.number());
             // The index of states has all states but one; the condition says so to SQLite.
             if filter.context.is_none() && state != TaskState::Completed {
-                query.index = "task_state";
+                query.index = "INDEXED BY task_state";
                 query.conditions += " AND state <> 3";
             }
         }
@@ -439,17 +399,12 @@ impl<'a> Query<'a> {
     }
 
     fn count(&self) -> String {
-        format!("SELECT count(*) FROM task INDEXED BY {} WHERE {}", self.index, self.conditions)
+        format!("SELECT count(*) FROM task {} WHERE {}", self.index, self.conditions)
     }
 
     fn page(&self) -> String {
         let Self { index, conditions, .. } = self;
-        format!("{STORED} FROM task INDEXED BY {index} {PARTS} WHERE {conditions} ORDER BY updated DESC, id DESC LIMIT ?")
-    }
-
-    fn places(&self) -> String {
-        let Self { index, conditions, .. } = self;
-        format!("SELECT updated, id FROM task INDEXED BY {index} WHERE {conditions} ORDER BY updated DESC, id DESC LIMIT ?")
+        format!("{STORED} {index} WHERE {conditions} ORDER BY updated DESC, id DESC LIMIT ?")
     }
 
     fn arguments(&self) -> Vec<&dyn ToSql> {
@@ -507,14 +462,14 @@ mod tests {
             filter.after = (case / 12 % 2 == 0).then(|| (Timestamp::EPOCH, "t".into()));
             let mut query = Query::new(1, &filter);
             let counted = plan(&connection, &query.count());
-            assert!(counted.len() == 1 && counted[0].starts_with("SEARCH task USING COVERING INDEX"), "{filter:?}: {counted:?}");
+            let index = if filter.context.is_some() { "PRIMARY KEY" } else { "COVERING INDEX" };
+            assert!(counted.len() == 1 && counted[0].starts_with(&format!("SEARCH task USING {index}")), "{filter:?}: {counted:?}");
             if let Some((updated, id)) = &filter.after {
                 query.after(*updated, id);
             }
-            let placed = plan(&connection, &query.places());
-            assert!(placed.len() == 1 && placed[0].starts_with("SEARCH task USING COVERING INDEX"), "{filter:?}: {placed:?}");
             let paged = plan(&connection, &query.page());
-            assert!(paged.len() == 3 && paged.iter().all(|step| step.starts_with("SEARCH")), "{filter:?}: {paged:?}");
+            assert!(paged.len() == 1 && paged[0].starts_with("SEARCH task USING"), "{filter:?}: {paged:?}");
+            assert_eq!(paged[0].contains("PRIMARY KEY"), filter.context.is_some(), "{filter:?}: {paged:?}");
             // The range goes into the index, too: no page costs more than its own rows.
             let ranged = filter.after.is_some() || filter.updated_from.is_some();
             assert_eq!(paged[0].contains("(updated,id)<(?,?)") || paged[0].contains("updated"), ranged, "{paged:?}");

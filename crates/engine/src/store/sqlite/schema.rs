@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// What each version of the schema adds to the one before. Only ever grows at its end.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/1.sql"), include_str!("migrations/2.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("migrations/1.sql")];
 
 /// "CHNC" in the header of the file, so that `file` and we can tell whose it is.
 const APPLICATION: i64 = 0x4348_4e43;

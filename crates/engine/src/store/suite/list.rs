@@ -19,11 +19,7 @@ rules!(
 );
 
 async fn list(store: &Arc<dyn Store>, filter: Filter) -> Listing {
-    let listing = store.list(&owner("ada"), filter.clone()).await.unwrap();
-    let places = store.places(&owner("ada"), filter).await.unwrap();
-    let listed: Vec<_> = listing.tasks.iter().map(|stored| (stored.head.updated, stored.head.id.clone())).collect();
-    assert_eq!((&*places.tasks, places.total), (&*listed, listing.total), "places are those of the list");
-    listing
+    store.list(&owner("ada"), filter).await.unwrap()
 }
 
 fn ids(listing: &Listing) -> Vec<&str> {

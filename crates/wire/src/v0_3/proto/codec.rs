@@ -59,8 +59,8 @@ impl Codec for Grpc {
     fn decode_reply(&self, operation: Operation, message: &[u8]) -> Result<Reply> {
         Ok(match operation {
             Operation::SendMessage => Reply::Sent(send_reply_from_proto(read(message)?)?),
-            Operation::GetTask | Operation::CancelTask => Reply::Task(Box::new(task_from_proto(read(message)?)?)),
-            Operation::ListTasks => Reply::Tasks(task_page_from_proto(read(message)?)?),
+            Operation::GetTask | Operation::CancelTask => Reply::Task(task_from_proto(read(message)?)?.into()),
+            Operation::ListTasks => Reply::Tasks(task_page_from_proto(read(message)?)?.into()),
             Operation::CreatePushConfig | Operation::GetPushConfig => Reply::PushConfig(Box::new(push_config_from_proto(read(message)?)?)),
             Operation::ListPushConfigs => Reply::PushConfigs(push_config_page_from_proto(read(message)?)?),
             Operation::DeletePushConfig => read(message).map(|()| Reply::Deleted)?,
@@ -88,8 +88,11 @@ impl Codec for Grpc {
                 };
                 append(&send_reply_to_proto(sent, form), out)
             }
-            Reply::Task(task) => append(&task_to_proto(task, task.record.origin.file_bytes), out),
-            Reply::Tasks(page) => append(&task_page_to_proto(page), out),
+            Reply::Task(task) => {
+                let task = task.task()?;
+                append(&task_to_proto(&task, task.record.origin.file_bytes), out)
+            }
+            Reply::Tasks(page) => append(&task_page_to_proto(&page.clone().decode()?), out),
             Reply::PushConfig(config) => append(&push_config_to_proto(config), out),
             Reply::PushConfigs(page) => append(&push_config_page_to_proto(page), out),
             Reply::Deleted => Ok(()),

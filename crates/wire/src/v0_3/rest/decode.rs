@@ -49,8 +49,8 @@ pub(super) fn request(operation: Operation, json: &[u8]) -> Result<Request> {
 pub(super) fn reply(operation: Operation, json: &[u8]) -> Result<Reply> {
     Ok(match operation {
         Operation::SendMessage => Reply::Sent(json::read::<ReadReply>(json)?.0),
-        Operation::GetTask | Operation::CancelTask => Reply::Task(Box::new(json::read::<ReadTask>(json)?.0)),
-        Operation::ListTasks => Reply::Tasks(task_page(json)?),
+        Operation::GetTask | Operation::CancelTask => Reply::Task(json::read::<ReadTask>(json)?.0.into()),
+        Operation::ListTasks => Reply::Tasks(task_page(json)?.into()),
         Operation::CreatePushConfig | Operation::GetPushConfig => Reply::PushConfig(Box::new(json::read::<PushMembers>(json)?.config())),
         Operation::ListPushConfigs => Reply::PushConfigs(config_page(json)?),
         // Peers answer with nothing, `{}` or `null` (V03-REST-017).

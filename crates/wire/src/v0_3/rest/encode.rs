@@ -44,8 +44,8 @@ pub(super) fn reply(reply: &Reply) -> Result<Vec<u8>> {
         Reply::Sent(SendReply::Task(task)) => json::write(&Payload::Task(TaskWire::answer(task))),
         // A message has no record of how its peer writes bytes.
         Reply::Sent(SendReply::Message(message)) => json::write(&Payload::Message(MessageWire::new(message, FileBytes::default()))),
-        Reply::Task(task) => json::write(&TaskWire::answer(task)),
-        Reply::Tasks(page) => json::write(&TaskPageWire::new(page)),
+        Reply::Task(task) => json::write(&TaskWire::answer(&*task.task()?)),
+        Reply::Tasks(page) => json::write(&TaskPageWire::new(&page.clone().decode()?)),
         Reply::PushConfig(config) => json::write(&TaskConfig::new(config)),
         Reply::PushConfigs(page) => json::write(&ConfigPageWire::new(page)),
         // The answer is 204 without a body (V03-REST-017).

@@ -222,5 +222,6 @@ fn tasks_are_listed_as_the_drafts_do_it() {
     let reply = Dialect::V0_3.decode_reply(Operation::ListTasks, &bytes(&page)).unwrap();
     assert_exact("page", &parse(&Dialect::V0_3.encode_reply(&reply).unwrap()), &page);
     let Reply::Tasks(read) = reply else { panic!() };
+    let read = read.decode().unwrap();
     assert_eq!((read.tasks[0].state(), read.total_size, read.next_page_token.as_str()), (TaskState::Working, 7, "p"));
 }

@@ -9,20 +9,26 @@ CREATE TABLE owner (
     UNIQUE (tenant, agent, subject)
 ) STRICT;
 
--- The row is rewritten with every commit, so everything large or rare stands elsewhere.
+-- A clustered table: the tasks of a conversation stand together, in the order of its list, so that a page of it is one range scan.
+-- document: the snapshot of a finished task, as of seq. The row of a running task is rewritten with every commit, so its
+-- snapshot and all that is rare stand elsewhere.
 CREATE TABLE task (
-    key     INTEGER PRIMARY KEY,
-    id      TEXT NOT NULL UNIQUE,
-    owner   INTEGER NOT NULL REFERENCES owner,
-    context TEXT NOT NULL,
-    state   INTEGER NOT NULL,
-    updated INTEGER NOT NULL,
-    seq     INTEGER NOT NULL
-) STRICT;
+    owner    INTEGER NOT NULL REFERENCES owner,
+    context  TEXT NOT NULL,
+    updated  INTEGER NOT NULL,
+    id       TEXT NOT NULL,
+    key      INTEGER NOT NULL,
+    state    INTEGER NOT NULL,
+    seq      INTEGER NOT NULL,
+    document BLOB,
+    PRIMARY KEY (owner, context, updated DESC, id DESC)
+) STRICT, WITHOUT ROWID;
 
+CREATE UNIQUE INDEX task_id ON task (id);
+-- The number of a task in the tables below.
+CREATE UNIQUE INDEX task_key ON task (key);
 -- The last column saves the way to the row when tasks are only counted or filtered.
 CREATE INDEX task_newest ON task (owner, updated DESC, id DESC, state);
-CREATE INDEX task_context ON task (owner, context, updated DESC, id DESC, state);
 -- Without the state that nearly all tasks end in: those are found soon enough in task_newest.
 CREATE INDEX task_state ON task (owner, state, updated DESC, id DESC) WHERE state <> 3;
 
@@ -34,22 +40,23 @@ CREATE TABLE log (
     payload BLOB NOT NULL
 ) STRICT;
 
+-- Of tasks that are not finished.
 CREATE TABLE snapshot (
-    task    INTEGER PRIMARY KEY REFERENCES task ON DELETE CASCADE,
+    task    INTEGER PRIMARY KEY REFERENCES task (key) ON DELETE CASCADE,
     seq     INTEGER NOT NULL,
     payload BLOB NOT NULL
 ) STRICT;
 
 -- Only of tasks that run: so few that they need no index.
 CREATE TABLE lease (
-    task    INTEGER PRIMARY KEY REFERENCES task ON DELETE CASCADE,
+    task    INTEGER PRIMARY KEY REFERENCES task (key) ON DELETE CASCADE,
     holder  TEXT NOT NULL,
     until   INTEGER NOT NULL,
     attempt INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE push_config (
-    task    INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+    task    INTEGER NOT NULL REFERENCES task (key) ON DELETE CASCADE,
     id      TEXT NOT NULL,
     payload BLOB NOT NULL,
     PRIMARY KEY (task, id)
@@ -57,14 +64,16 @@ CREATE TABLE push_config (
 
 -- AUTOINCREMENT, because receivers drop what has an id that they know.
 -- place: 0 the first of its task and webhook, 1 waits for an earlier one, 2 dead.
+-- taken: when it was due before somebody took it to send it; null when nobody has it.
 CREATE TABLE outbox (
     id       INTEGER PRIMARY KEY AUTOINCREMENT,
-    task     INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+    task     INTEGER NOT NULL REFERENCES task (key) ON DELETE CASCADE,
     config   TEXT NOT NULL,
     seq      INTEGER NOT NULL,
     attempts INTEGER NOT NULL,
     at       INTEGER NOT NULL,
-    place    INTEGER NOT NULL
+    place    INTEGER NOT NULL,
+    taken    INTEGER
 ) STRICT;
 
 CREATE INDEX outbox_line ON outbox (task, config, place, id);
@@ -94,3 +103,14 @@ CREATE TABLE task_grant (
 
 CREATE INDEX task_grant_task ON task_grant (task);
 CREATE INDEX task_grant_until ON task_grant (until);
+
+-- Names that clients gave to tasks with other ids. A row may stay a while after its task.
+CREATE TABLE alias (
+    owner INTEGER NOT NULL REFERENCES owner,
+    name  TEXT NOT NULL,
+    task  TEXT NOT NULL,
+    at    INTEGER NOT NULL,
+    PRIMARY KEY (owner, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX alias_at ON alias (at);
