@@ -2,6 +2,10 @@
 
 use std::{
     net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -116,31 +120,68 @@ fn count(bytes: &[u8], mark: &[u8]) -> usize {
     bytes.windows(mark.len()).filter(|window| *window == mark).count()
 }
 
-/// Asks the same over and over, on so many connections; gives how many answers came.
-pub(crate) async fn unary(address: SocketAddr, request: &[u8], connections: usize, span: Duration) -> u64 {
-    each(address, connections, span, request, false).await
+/// What connections ask: each asks something else every time, in an order that looks random.
+pub(crate) struct Questions {
+    requests: Vec<Vec<u8>>,
+    /// How many were asked.
+    asked: AtomicUsize,
+}
+
+impl Questions {
+    /// Asks these, one after the other, in an order that looks random.
+    pub(crate) fn new(mut requests: Vec<Vec<u8>>) -> Arc<Self> {
+        // A fixed seed: runs are alike. A plain linear congruential generator: nothing depends on its quality.
+        let mut state = 0x2545_f491_4f6c_dd1d_u64;
+        for last in (1..requests.len()).rev() {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let other = usize::try_from(state >> 33).unwrap() % (last + 1);
+            requests.swap(last, other);
+        }
+        Arc::new(Self { requests, asked: AtomicUsize::new(0) })
+    }
+
+    fn next(&self) -> &[u8] {
+        &self.requests[self.asked.fetch_add(1, Ordering::Relaxed) % self.requests.len()]
+    }
+}
+
+/// Asks on so many connections; gives how many answers came.
+pub(crate) async fn unary(address: SocketAddr, questions: &Arc<Questions>, connections: usize, span: Duration) -> u64 {
+    each(address, connections, span, questions, false).await
 }
 
 /// The same with streams, which are read to their end.
-pub(crate) async fn streams(address: SocketAddr, request: &[u8], connections: usize, span: Duration) -> u64 {
-    each(address, connections, span, request, true).await
+pub(crate) async fn streams(address: SocketAddr, questions: &Arc<Questions>, connections: usize, span: Duration) -> u64 {
+    each(address, connections, span, questions, true).await
 }
 
-async fn each(address: SocketAddr, connections: usize, span: Duration, request: &[u8], streaming: bool) -> u64 {
+/// Asks on one connection, one after the other; gives how long each answer took, in microseconds.
+pub(crate) async fn latencies(address: SocketAddr, questions: &Arc<Questions>, span: Duration) -> Vec<f64> {
+    let mut line = Line::open(address).await;
+    let (begun, mut times) = (Instant::now(), Vec::new());
+    while begun.elapsed() < span {
+        let asked = Instant::now();
+        line.ask_blindly(questions.next()).await;
+        times.push(asked.elapsed().as_secs_f64() * 1e6);
+    }
+    times
+}
+
+async fn each(address: SocketAddr, connections: usize, span: Duration, questions: &Arc<Questions>, streaming: bool) -> u64 {
     let mut lines = JoinSet::new();
     let begun = Instant::now();
     for _ in 0..connections {
-        let request = request.to_vec();
+        let questions = questions.clone();
         lines.spawn(async move {
             let mut line = Line::open(address).await;
             let mut done = 0;
             while begun.elapsed() < span {
                 if streaming {
-                    line.send(&request).await;
+                    line.send(questions.next()).await;
                     line.head().await;
                     done += line.drain().await as u64;
                 } else {
-                    line.ask_blindly(&request).await;
+                    line.ask_blindly(questions.next()).await;
                     done += 1;
                 }
             }

@@ -1,4 +1,4 @@
-//! The least that could answer: axum, a typed parse, a constant of the same size. Beside it the same
+//! The bare server: the least that could answer: axum, a typed parse, a constant of the same size. Beside it the same
 //! with one row in SQLite per request, committed together with whatever else waits.
 
 use std::{collections::HashMap, convert::Infallible, path::Path, sync::Arc};
