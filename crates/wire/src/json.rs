@@ -6,11 +6,11 @@ use chancery_core::{Error, ErrorKind, Object, Result, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser::SerializeMap};
 use serde_json::Value;
 
-use crate::object::Objects;
+use crate::{error_path, object::Objects};
 
 /// Reads JSON text into a type.
 ///
-/// The plain parser runs first. Only when it fails does a second, slower run find out where.
+/// Only when the parser fails does a second run find out where.
 ///
 /// # Errors
 /// [`ErrorKind::InvalidParams`] naming the member when the text is JSON of the wrong shape,
@@ -44,10 +44,11 @@ fn explain<'a, T: Deserialize<'a>>(json: &'a [u8], error: serde_json::Error) -> 
     if std::str::from_utf8(json).is_err() || serde_json::from_slice::<de::IgnoredAny>(json).is_err() {
         return Error::from(ErrorKind::Parse).caused_by(error);
     }
-    match serde_path_to_error::deserialize::<_, T>(Objects(&mut serde_json::Deserializer::from_slice(json))) {
+    error_path::clear();
+    match parse::<T>(json) {
         Err(error) => {
-            let path = error.path().to_string();
-            Error::invalid_param(if path == "." { "params".to_owned() } else { path }, reason(error.inner()))
+            let path = error_path::take(json);
+            Error::invalid_param(if path.is_empty() { "params".to_owned() } else { path }, reason(&error))
         }
         // The text is right up to where the value ends, and followed by something else.
         Ok(_) => Error::from(ErrorKind::Parse).caused_by(error),

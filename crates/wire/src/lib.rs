@@ -28,6 +28,7 @@ pub mod card;
 mod compact;
 mod dialect;
 mod error_body;
+mod error_path;
 pub mod errors;
 mod facts;
 pub mod grpc;

@@ -1,8 +1,8 @@
 //! Objects are objects: what is derived from a struct would read a JSON array too, member by member in the order
 //! of the struct's fields, which no version of the protocol means.
 //!
-//! [`Objects`] stands between a parser and a type and asks for a map wherever the type asks for a struct. It holds
-//! nothing and does nothing else, so it costs nothing.
+//! [`Objects`] stands between a parser and a type and asks for a map wherever the type asks for a struct. It counts
+//! members and items besides, so that an error tells where it was ([`error_path`]).
 
 use std::fmt;
 
@@ -11,8 +11,16 @@ use serde::{
     de::{DeserializeSeed, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor},
 };
 
+use crate::error_path;
+
 /// A parser, a visitor, or a part of either, that takes no arrays for structs.
 pub(crate) struct Objects<T>(pub(crate) T);
+
+/// The members of an object or the items of an array, and how many have begun.
+struct Counted<A> {
+    inner: A,
+    count: usize,
+}
 
 macro_rules! forward {
     ($($name:ident($($argument:ident: $type:ty),*);)+) => {
@@ -131,12 +139,12 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<V> {
 
     #[inline]
     fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<V::Value, A::Error> {
-        self.0.visit_seq(Objects(items))
+        self.0.visit_seq(Counted { inner: items, count: 0 })
     }
 
     #[inline]
     fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<V::Value, A::Error> {
-        self.0.visit_map(Objects(members))
+        self.0.visit_map(Counted { inner: members, count: 0 })
     }
 
     #[inline]
@@ -154,37 +162,41 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Objects<S> {
     }
 }
 
-impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Objects<A> {
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Counted<A> {
     type Error = A::Error;
 
     #[inline]
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
-        self.0.next_element_seed(Objects(seed))
+        let item = self.inner.next_element_seed(Objects(seed)).inspect_err(|_| error_path::note(self.count))?;
+        self.count += 1;
+        Ok(item)
     }
 
     #[inline]
     fn size_hint(&self) -> Option<usize> {
-        self.0.size_hint()
+        self.inner.size_hint()
     }
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Objects<A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Counted<A> {
     type Error = A::Error;
 
     #[inline]
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
         // A key is a text.
-        self.0.next_key_seed(seed)
+        let key = self.inner.next_key_seed(seed).inspect_err(|_| error_path::note(self.count))?;
+        self.count += 1;
+        Ok(key)
     }
 
     #[inline]
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        self.0.next_value_seed(Objects(seed))
+        self.inner.next_value_seed(Objects(seed)).inspect_err(|_| error_path::note(self.count - 1))
     }
 
     #[inline]
     fn size_hint(&self) -> Option<usize> {
-        self.0.size_hint()
+        self.inner.size_hint()
     }
 }
 
@@ -203,21 +215,21 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Objects<A> {
 
     #[inline]
     fn unit_variant(self) -> Result<(), A::Error> {
-        self.0.unit_variant()
+        self.0.unit_variant().inspect_err(|_| error_path::note(0))
     }
 
     #[inline]
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, A::Error> {
-        self.0.newtype_variant_seed(Objects(seed))
+        self.0.newtype_variant_seed(Objects(seed)).inspect_err(|_| error_path::note(0))
     }
 
     #[inline]
     fn tuple_variant<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, A::Error> {
-        self.0.tuple_variant(length, Objects(visitor))
+        self.0.tuple_variant(length, Objects(visitor)).inspect_err(|_| error_path::note(0))
     }
 
     #[inline]
     fn struct_variant<V: Visitor<'de>>(self, fields: &'static [&'static str], visitor: V) -> Result<V::Value, A::Error> {
-        self.0.struct_variant(fields, Objects(visitor))
+        self.0.struct_variant(fields, Objects(visitor)).inspect_err(|_| error_path::note(0))
     }
 }
