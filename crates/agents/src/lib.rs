@@ -49,6 +49,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[cfg(test)]
 mod folder;
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test calls its own server")]
 mod guide;
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test calls its own server")]
 mod tests;

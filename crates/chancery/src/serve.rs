@@ -14,7 +14,7 @@ use chancery_engine::{
     push::Schedule,
     store::{Sqlite, Store},
 };
-use chancery_net::{Client, Guard, Timeouts};
+use chancery_net::{Client, Guard, Options, Reach};
 use chancery_server::{
     Auth, Limits, Router,
     auth::{CertificateName, Scheme},
@@ -282,7 +282,7 @@ impl Server {
         };
         let key = webhook_key(data).await?;
         let guard = if local.ip().is_loopback() { self.guard.clone().loopback(true) } else { self.guard.clone() };
-        let client = Client::new(guard, Timeouts::default()).map_err(Error::internal)?;
+        let client = Client::new(Reach::Guarded(guard), &Options::new())?;
         let webhooks = Webhooks::new(client.clone(), key.clone());
         let router = self.router(&base, client, &key)?;
         let host = Host { router: router.clone(), store, webhooks, schedule: self.schedule, peers: self.peers };

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Instant};
 
 use chancery_client::{Builder, Client, Secrets};
 use chancery_core::{Binding, Caller, Card, Error, ErrorKind, Grant, Version, extension};
+use chancery_net::Tls;
 
 use crate::{
     card::{self, Found},
@@ -163,26 +164,13 @@ pub(crate) fn builder(context: &Context) -> Result<Builder, Trouble> {
         .dry_run(settings.dry_run)
         .observer(Arc::new(Watcher::new(context)))
         .follow_handoffs(crate::follow::policy(false))
-        .insecure(settings.insecure);
+        .tls(tls(context)?);
     for (name, value) in &settings.svc_params {
         builder =
             builder.header(name, value.expose()).map_err(|_| Trouble::usage(format!("--svc-param {name}: no header can be like that")))?;
     }
     // A card too is asked for in a version.
     builder = builder.card_header(chancery_wire::headers::VERSION, Version::LATEST.as_str())?;
-    let given = &settings.given;
-    let unusable = |option: &str, error: &Error| Trouble::usage(format!("{option}: {}", crate::trouble::with_cause(error)));
-    if let Some(path) = &given.ca_cert {
-        builder = builder.root_certificates(&read(path, "--ca-cert")?).map_err(|error| unusable("--ca-cert", &error))?;
-    }
-    match (&given.client_cert, &given.client_key) {
-        (Some(cert), Some(key)) => {
-            let identity = builder.identity(&read(cert, "--client-cert")?, &read(key, "--client-key")?);
-            builder = identity.map_err(|error| unusable("--client-cert", &error))?;
-        }
-        (None, None) => {}
-        _ => return Err(Trouble::usage("--client-cert and --client-key belong together")),
-    }
     let wallet = Wallet::new(context, secrets(context), &builder);
     let builder = builder.credentials(wallet);
     Ok(match settings.version {
@@ -190,6 +178,26 @@ pub(crate) fn builder(context: &Context) -> Result<Builder, Trouble> {
         Wanted::Only(version) => builder.versions([version]),
         Wanted::Any => builder,
     })
+}
+
+/// Whom the user trusts, and the certificate that is shown.
+pub(crate) fn tls(context: &Context) -> Result<Tls, Trouble> {
+    let given = &context.settings.given;
+    let unusable = |option: &str, error: &Error| Trouble::usage(format!("{option}: {}", crate::trouble::with_cause(error)));
+    let mut tls = Tls::default();
+    tls.accept_anyone(context.settings.insecure);
+    if let Some(path) = &given.ca_cert {
+        tls.trust(&read(path, "--ca-cert")?).map_err(|error| unusable("--ca-cert", &error))?;
+    }
+    match (&given.client_cert, &given.client_key) {
+        (Some(cert), Some(key)) => {
+            let identity = tls.identify(&read(cert, "--client-cert")?, &read(key, "--client-key")?);
+            identity.map_err(|error| unusable("--client-cert", &error))?;
+        }
+        (None, None) => {}
+        _ => return Err(Trouble::usage("--client-cert and --client-key belong together")),
+    }
+    Ok(tls)
 }
 
 fn secrets(context: &Context) -> Secrets {

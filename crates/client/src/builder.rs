@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use chancery_core::{Binding, Error, ErrorKind, Result, Version};
-use chancery_net::Guard;
+use chancery_net::{Guard, Options, Reach, Tls};
 use chancery_signing::{Policy, Verified};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -16,7 +16,6 @@ use crate::{
     http::Http,
     observer::{Eye, Observer},
     peers::Peers,
-    tls::Tls,
     trust::{SignedCards, Trust},
 };
 
@@ -52,6 +51,16 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// On whose word this client goes where it goes: with a guard a stranger's, else its user's.
+    pub(crate) fn reach(&self) -> Reach {
+        self.guard.clone().map_or(Reach::Trusted, Reach::Guarded)
+    }
+
+    /// What HTTP clients are made with. Calls have deadlines of their own, and streams none.
+    pub(crate) fn http(&self) -> Options {
+        Options::new().connect_timeout(self.connect_timeout).no_timeout().tls(&self.tls)
+    }
+
     /// Whether a version may be spoken.
     pub(crate) fn allows(&self, version: Version) -> bool {
         self.versions.is_empty() || self.versions.contains(&version)
@@ -233,7 +242,14 @@ impl Builder {
 
     /// Takes anyone for the agent: certificates are not checked, in HTTP and gRPC alike. For tests only.
     pub fn insecure(mut self, yes: bool) -> Self {
-        self.settings.tls.insecure = yes;
+        self.settings.tls.accept_anyone(yes);
+        self.settings.trust.forget();
+        self
+    }
+
+    /// Takes these settings of TLS in the place of what was said before.
+    pub fn tls(mut self, tls: Tls) -> Self {
+        self.settings.tls = tls;
         self.settings.trust.forget();
         self
     }

@@ -472,7 +472,7 @@ impl Peer {
             card_url: self.card_url.as_deref(),
             origin: &self.origin,
             binding: self.route.binding,
-            certificate: settings.tls.has_identity(),
+            certificate: settings.tls.identity().is_some(),
             on_behalf_of: call.caller.identity().presented.as_deref(),
         }
     }

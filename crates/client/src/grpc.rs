@@ -5,7 +5,7 @@ use std::{error::Error as _, future::Future, pin::Pin, sync::OnceLock, time::Dur
 use ::http::{HeaderMap, uri::PathAndQuery};
 use bytes::{Buf, BufMut};
 use chancery_core::{Binding, Bytes, Error, ErrorKind, Operation, Reply, Request, Version};
-use chancery_net::Guard;
+use chancery_net::{Connector, Reach};
 use chancery_wire::{Dialect, StreamMemory, errors, grpc};
 use tokio::time::Instant;
 use tonic::{
@@ -23,7 +23,6 @@ use crate::{
     http::{self, Head, dry_run},
     observer::{Eye, Wire, WireEvent, WireRequest, WireResponse},
     source::{Arrived, Source},
-    tunnel::Connector,
 };
 
 /// The media type of gRPC.
@@ -47,7 +46,7 @@ pub(crate) struct Grpc {
     silence: Duration,
     eye: Eye,
     url: String,
-    guard: Option<Guard>,
+    reach: Reach,
 }
 
 impl Grpc {
@@ -63,11 +62,11 @@ impl Grpc {
             .http2_keep_alive_interval(PULSE)
             .keep_alive_timeout(PULSE);
         if url.starts_with("https:") {
-            endpoint = settings.tls.grpc(endpoint)?;
+            endpoint = crate::tls::grpc(&settings.tls, endpoint)?;
         }
         let (limit, silence, eye) = (settings.limit, settings.silence, settings.eye.clone());
-        let guard = settings.guard.clone();
-        Ok(Self { endpoint, channel: OnceLock::new(), dialect, limit, silence, eye, url, guard })
+        let reach = settings.reach();
+        Ok(Self { endpoint, channel: OnceLock::new(), dialect, limit, silence, eye, url, reach })
     }
 
     /// The origin that is called.
@@ -154,7 +153,7 @@ impl Grpc {
     }
 
     async fn caller(&self) -> Result<Caller<Channel>, Failed> {
-        let channel = self.channel.get_or_init(|| self.endpoint.connect_with_connector_lazy(Connector::new(self.guard.clone()))).clone();
+        let channel = self.channel.get_or_init(|| self.endpoint.connect_with_connector_lazy(Connector::new(self.reach.clone()))).clone();
         let mut caller = Caller::new(channel).max_decoding_message_size(self.limit);
         caller.ready().await.map_err(Failed::unreachable)?;
         Ok(caller)

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use chancery_core::{Binding, Error, ErrorKind, Operation, Secret, Version};
-use chancery_net::Guard;
+use chancery_net::{BodyError, Reach};
 use chancery_wire::errors;
 use http::{
     HeaderMap, Method,
@@ -23,14 +23,12 @@ use crate::{
 /// A pool of connections.
 #[derive(Debug, Clone)]
 pub(crate) struct Http {
-    client: reqwest::Client,
+    client: chancery_net::Client,
     /// Bytes of an answer, and of one frame of a stream.
     pub(crate) limit: usize,
     /// How long a stream may be silent.
     pub(crate) silence: Duration,
     pub(crate) eye: Eye,
-    /// Where requests may go, if not everywhere.
-    guard: Option<Guard>,
 }
 
 /// Everything of a request but its body and where it goes.
@@ -48,33 +46,13 @@ pub(crate) struct Head {
 
 impl Http {
     pub(crate) fn new(settings: &Settings) -> Result<Self, Error> {
-        match &settings.guard {
-            Some(guard) => Self::guarded(settings, guard),
-            None => Self::build(settings, |builder| builder),
-        }
+        Self::reaching(settings, settings.reach())
     }
 
-    /// A pool that connects where the guard lets it. A proxy would resolve names again, behind the guard, so there is none.
-    pub(crate) fn guarded(settings: &Settings, guard: &Guard) -> Result<Self, Error> {
-        let http = Self::build(settings, |builder| builder.dns_resolver(guard.clone()).no_proxy())?;
-        Ok(Self { guard: Some(guard.clone()), ..http })
-    }
-
-    fn build(settings: &Settings, change: impl Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder) -> Result<Self, Error> {
-        let builder = || {
-            let builder = reqwest::Client::builder()
-                .user_agent(concat!("chancery/", env!("CARGO_PKG_VERSION")))
-                .connect_timeout(settings.connect_timeout)
-                .tcp_nodelay(true)
-                .tcp_keepalive(Duration::from_secs(30))
-                // A redirected call may arrive as another one; whoever follows does it knowingly.
-                .redirect(reqwest::redirect::Policy::none())
-                // Retries are decided where it is known what may be repeated.
-                .retry(reqwest::retry::never());
-            change(builder)
-        };
-        let client = settings.tls.http(builder)?;
-        Ok(Self { client, limit: settings.limit, silence: settings.silence, eye: settings.eye.clone(), guard: None })
+    /// A pool that connects on this word.
+    pub(crate) fn reaching(settings: &Settings, reach: Reach) -> Result<Self, Error> {
+        let client = chancery_net::Client::new(reach, &settings.http())?;
+        Ok(Self { client, limit: settings.limit, silence: settings.silence, eye: settings.eye.clone() })
     }
 
     /// Sends a request and waits for the head of the answer.
@@ -95,15 +73,11 @@ impl Http {
             return Err(dry_run());
         }
         let mut url = Url::parse(url).map_err(no_url)?;
-        if let Some(guard) = &self.guard {
-            // Literal addresses are not resolved, so they are looked at here.
-            guard.check_url(&url).map_err(Failed::unreachable)?;
-        }
         if !head.query.is_empty() {
             let secrets = head.query.iter().map(|(name, secret)| (name, secret.expose()));
             url.query_pairs_mut().extend_pairs(secrets);
         }
-        let mut request = self.client.request(method, url).headers(head.headers);
+        let mut request = self.client.request_url(method, url).map_err(Failed::unreachable)?.headers(head.headers);
         if let Some(body) = body {
             request = request.body(body);
         }
@@ -172,19 +146,12 @@ impl Exchange {
 
     /// Reads the whole body, if it is not larger than `limit`.
     pub(crate) async fn read(mut self, limit: usize) -> Result<Bytes, Failed> {
-        let too_large = || Failed::garbage(format!("the agent's answer is larger than {limit} bytes"));
-        if self.response.content_length().is_some_and(|length| length > limit as u64) {
-            return Err(too_large());
-        }
-        let mut body = BytesMut::new();
-        while let Some(piece) = self.response.chunk().await.map_err(|error| Failed::cut(error.without_url()))? {
-            if body.len() + piece.len() > limit {
-                return Err(too_large());
-            }
-            body.extend_from_slice(&piece);
-        }
+        let body = chancery_net::read_body(&mut self.response, limit).await.map_err(|error| match error {
+            BodyError::Broken(error) => Failed::cut(error),
+            _ => Failed::garbage(format!("the agent's answer is larger than {limit} bytes")),
+        })?;
         self.show(&body);
-        Ok(body.freeze())
+        Ok(body.into())
     }
 }
 

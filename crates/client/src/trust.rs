@@ -1,15 +1,17 @@
-//! Whether a card is its agent's: what its signatures say, and what follows from that.
+//! Signature verification of cards: which keys count, where they are read, and what follows from the verdict.
 
 use std::{
+    collections::HashMap,
     fmt,
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use chancery_core::{Error, ErrorKind, Result};
-use chancery_net::Guard;
-use chancery_signing::{Document, Fetch, FetchError, KeyCache, KeyRequest, KeyResponse, Policy, Report, Verdict, Verified, Verifier};
+use chancery_core::{BoxError, Error, ErrorKind, Result, sync::Mutex};
+use chancery_net::{CachePolicy, Guard, KeyCache, KeySource, Reach, Stale};
+use chancery_signing::{Document, Fetch, FetchError, Jwk, JwkSet, KeyRequest, Policy, Report, Verdict, Verified, Verifier};
 use http::{HeaderMap, HeaderValue, header};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -18,8 +20,23 @@ use url::Url;
 use crate::{
     builder::Settings,
     clock, discover,
+    failure::Failed,
     http::Http,
     trouble::{Trouble, TroubleKind},
+};
+
+/// Bytes of a key set.
+const KEY_SET_BYTES: usize = 64 << 10;
+/// Key sets that are remembered.
+const KEY_SETS: usize = 256;
+/// For as long as their `Cache-Control` says, between a minute and an hour; an address is asked for the same keys at most once a minute.
+const KEPT: CachePolicy = CachePolicy {
+    timeout: Duration::from_secs(5),
+    min_age: Duration::from_secs(60),
+    max_age: Duration::from_secs(3_600),
+    pause: Duration::from_secs(60),
+    first_pause: Duration::from_secs(60),
+    stale: Stale::Drop,
 };
 
 /// What is done about the signatures of cards.
@@ -42,7 +59,7 @@ pub(crate) struct Trust {
     pub(crate) mode: SignedCards,
     pub(crate) policy: Arc<Policy>,
     /// Made when it is needed first, and shared by all clients of a builder.
-    keys: Arc<OnceLock<Arc<KeyCache>>>,
+    keys: Arc<OnceLock<Arc<KeySets>>>,
 }
 
 /// A card of which nothing is left but what may be used.
@@ -85,13 +102,14 @@ impl Trust {
         Ok(verifier.verify_bytes(body, origin, now).await)
     }
 
-    fn keys(&self, settings: &Settings) -> Result<Arc<KeyCache>> {
+    fn keys(&self, settings: &Settings) -> Result<Arc<KeySets>> {
         if let Some(keys) = self.keys.get() {
             return Ok(keys.clone());
         }
         // Whoever says nothing about addresses goes where its user says, and on a card's word to public ones only.
         let guard = settings.guard.clone().unwrap_or_default();
-        let keys = KeyCache::new(Keys { open: Http::new(settings)?, guarded: Http::guarded(settings, &guard)?, guard });
+        let guarded = Http::reaching(settings, Reach::Guarded(guard.clone()))?;
+        let keys = KeySets { trusted: Http::new(settings)?, guarded, guard, sets: Mutex::default() };
         Ok(self.keys.get_or_init(|| Arc::new(keys)).clone())
     }
 }
@@ -125,34 +143,69 @@ fn untrusted(report: &Report) -> Error {
         .caused_by(Trouble::new(TroubleKind::CardUntrusted))
 }
 
-/// Reads key sets.
-struct Keys {
-    open: Http,
-    /// Connects to public addresses only.
+/// Key sets of cards, by their addresses.
+struct KeySets {
+    /// For the host that a card came from.
+    trusted: Http,
+    /// For other hosts: these are asked on the card's word.
     guarded: Http,
     guard: Guard,
+    /// What a guarded request has read must not be asked for again by one that is not, nor the other way round.
+    sets: Mutex<HashMap<(Url, bool), KeyCache<KeySet>>>,
+}
+
+impl KeySets {
+    fn set(&self, url: &Url, guarded: bool) -> KeyCache<KeySet> {
+        let mut sets = self.sets.lock();
+        let place = (url.clone(), guarded);
+        if sets.len() >= KEY_SETS && !sets.contains_key(&place) {
+            // Whoever names this many addresses is not served by a memory of them.
+            sets.clear();
+        }
+        let http = if guarded { &self.guarded } else { &self.trusted };
+        sets.entry(place).or_insert_with(|| KeyCache::new(KeySet { url: url.clone(), http: http.clone() }, KEPT)).clone()
+    }
 }
 
 #[async_trait]
-impl Fetch for Keys {
-    async fn fetch(&self, request: &KeyRequest) -> Result<KeyResponse, FetchError> {
-        let failed = |error: Error| FetchError::new(Trouble::of(&error).map_or_else(|| error.to_string(), Trouble::reason));
+impl Fetch for KeySets {
+    async fn key(&self, request: &KeyRequest) -> Result<Option<Jwk>, FetchError> {
         if request.guarded {
             let host = request.url.host_str().unwrap_or_default();
             self.guard.check_url(&request.url).map_err(|blocked| FetchError::new(format!("{host} is not asked: {blocked}")))?;
         }
-        let http = if request.guarded { &self.guarded } else { &self.open };
+        let set = self.set(&request.url, request.guarded);
+        set.find(|keys| keys.key(&request.kid).cloned()).await.map_err(|error| FetchError::new(error.to_string()))
+    }
+}
+
+/// The key set at one address.
+#[derive(Debug)]
+struct KeySet {
+    url: Url,
+    http: Http,
+}
+
+#[async_trait]
+impl KeySource for KeySet {
+    type Keys = JwkSet;
+
+    async fn fetch(&self) -> Result<(JwkSet, Option<String>), BoxError> {
+        let failed = |one: Failed| Trouble::of(&one.error).map_or_else(|| one.error.to_string(), Trouble::reason);
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
-        let (url, exchange) = discover::follow(http, request.url.as_str(), headers).await.map_err(|one| failed(one.error))?;
+        let (url, exchange) = discover::follow(&self.http, self.url.as_str(), headers).await.map_err(failed)?;
         if !exchange.is_success() {
             exchange.show(&[]);
-            return Err(FetchError::new(format!("the answer is status {}", exchange.status())));
+            return Err(format!("the answer is status {}", exchange.status()).into());
+        }
+        let url = Url::parse(&url)?;
+        if url.scheme() != self.url.scheme() || url.host() != self.url.host() {
+            return Err("the keys were moved to another host".into());
         }
         let control = exchange.header(header::CACHE_CONTROL.as_str()).map(str::to_owned);
-        let body = exchange.read(request.max_bytes).await.map_err(|one| failed(one.error))?;
-        let url = Url::parse(&url).map_err(|error| FetchError::new(error.to_string()))?;
-        Ok(KeyResponse::new(url, body.to_vec(), control))
+        let body = exchange.read(KEY_SET_BYTES).await.map_err(failed)?;
+        Ok((JwkSet::parse(&body)?, control))
     }
 }
 
@@ -169,7 +222,8 @@ mod tests {
             let allowed = [url.host_str().unwrap().to_owned()];
             let card = Url::parse("https://agent.example.com/.well-known/agent-card.json").unwrap();
             let keys = Trust::default().keys(&settings).unwrap();
-            keys.key(&url, "k", Some(&card), &allowed).await.unwrap_err().to_string()
+            let request = KeyRequest::new(&url, "k", Some(&card), &allowed).unwrap();
+            keys.key(&request).await.unwrap_err().to_string()
         };
         for host in [
             "127.0.0.1",

@@ -34,9 +34,15 @@
 
 mod address;
 mod client;
+mod connect;
 mod guard;
+mod key_cache;
+mod tls;
 
 pub use address::Blocked;
-pub use client::{BodyError, Client, Timeouts, blocked, read_body};
+pub use client::{BodyError, Client, FetchError, Options, Reach, blocked, read_body};
+pub use connect::Connector;
 pub use guard::{Guard, Resolver};
 pub use ipnet::IpNet;
+pub use key_cache::{CachePolicy, KeyCache, KeySource, KeysUnavailable, Stale};
+pub use tls::Tls;

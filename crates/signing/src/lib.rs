@@ -1,4 +1,4 @@
-//! The seal of [Chancery](https://docs.rs/chancery): signs agent cards and checks their signatures.
+//! Signatures of agent cards, for [Chancery](https://docs.rs/chancery): signs cards (JWS, RFC 8785) and verifies them.
 //!
 //! A card carries detached JWS signatures (RFC 7515) over its canonical form. The specification names one such form; the released SDKs sign
 //! another, and older ones a third. This crate knows them all ([`Form`]), signs so that everybody can check ([`Signer`]), and says of a card
@@ -10,14 +10,14 @@
 //!             Form::of         the bytes that are signed, what they cover, what they leave out
 //!               |
 //!   SigningKey, Signer         adds signatures            KeyStore   a folder of keys
-//!   Policy, Verifier           checks them, by keys from: the policy, a chain (Roots), the network (KeyCache), a registry
+//!   Policy, Verifier           checks them, by keys from: the policy, a chain (Roots), the network (Fetch), a registry
 //!               |
 //!             Report           the verdict, and what became of each signature
 //!
 //!   diff                       what changed between two cards, by meaning
 //! ```
 //!
-//! It does no I/O but for [`KeyStore`]: whoever has an HTTP client implements [`Fetch`], and [`KeyCache`] keeps it within limits.
+//! It does no I/O but for [`KeyStore`]: whoever has an HTTP client and a cache of key sets implements [`Fetch`].
 
 mod canonical;
 mod chain;
@@ -39,7 +39,7 @@ mod verify;
 pub use chain::{RootError, Roots, certificates};
 pub use diff::{Change, diff};
 pub use document::{Document, DocumentError};
-pub use fetch::{Fetch, FetchError, KeyCache, KeyRequest, KeyResponse};
+pub use fetch::{Fetch, FetchError, KeyRequest};
 pub use form::{Canonical, Form};
 pub use jwk::{Algorithm, Jwk, JwkError, JwkSet};
 pub use key::{KeyError, SigningKey};

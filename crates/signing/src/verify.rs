@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use crate::{
-    Algorithm, Attempt, Document, DocumentError, Form, Jwk, JwkSet, KeyCache, KeyOrigin, Outcome, Report, Roots, Verdict,
+    Algorithm, Attempt, Document, DocumentError, Fetch, Form, Jwk, JwkSet, KeyOrigin, KeyRequest, Outcome, Report, Roots, Verdict,
     form::{Canonical, is_v0_3},
     pointer,
 };
@@ -76,7 +76,7 @@ pub trait KeySource: Send + Sync {
 #[derive(Clone)]
 pub struct Verifier {
     policy: Policy,
-    cache: Option<Arc<KeyCache>>,
+    fetch: Option<Arc<dyn Fetch>>,
     registry: Option<Arc<dyn KeySource>>,
 }
 
@@ -93,13 +93,13 @@ pub struct Verified {
 impl Verifier {
     /// A verifier with this policy, which reads no keys from the network.
     pub fn new(policy: Policy) -> Self {
-        Self { policy, cache: None, registry: None }
+        Self { policy, fetch: None, registry: None }
     }
 
     /// Lets it read keys from the network.
     #[must_use]
-    pub fn fetching(mut self, cache: Arc<KeyCache>) -> Self {
-        self.cache = Some(cache);
+    pub fn fetching(mut self, fetch: Arc<dyn Fetch>) -> Self {
+        self.fetch = Some(fetch);
         self
     }
 
@@ -321,9 +321,10 @@ impl Check<'_> {
     }
 
     async fn fetched(&self, url: &str, kid: &str) -> Result<Option<Jwk>, String> {
-        let Some(cache) = &self.verifier.cache else { return Err("keys are not read from the network".to_owned()) };
+        let Some(fetch) = &self.verifier.fetch else { return Err("keys are not read from the network".to_owned()) };
         let url = Url::parse(url).map_err(|error| error.to_string())?;
-        cache.key(&url, kid, self.origin, &self.verifier.policy.allow_key_hosts).await.map_err(|error| error.to_string())
+        let request = KeyRequest::new(&url, kid, self.origin, &self.verifier.policy.allow_key_hosts).map_err(|error| error.to_string())?;
+        fetch.key(&request).await.map_err(|error| error.to_string())
     }
 
     fn usable(&self, key: &Jwk, source: KeyOrigin) -> Result<(), Failure> {

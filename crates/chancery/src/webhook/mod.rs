@@ -16,13 +16,13 @@
 //!
 //! ```no_run
 //! use chancery_engine::{Engine, Failure, Outcome, Turn};
-//! use chancery_net::{Client, Guard, Timeouts};
+//! use chancery_net::{Client, Guard, Options, Reach};
 //! use chancery::webhook::{Key, Webhooks};
 //!
 //! # async fn echo(turn: Turn) -> Result<Outcome, Failure> { Ok(Outcome::reply(turn.text())) }
 //! # fn start(card: chancery_core::Card) -> Result<(), Box<dyn std::error::Error>> {
 //! let key = Key::open("data")?;
-//! let webhooks = Webhooks::new(Client::new(Guard::new(), Timeouts::default())?, key.clone());
+//! let webhooks = Webhooks::new(Client::new(Reach::Guarded(Guard::new()), &Options::new())?, key.clone());
 //! let engine = Engine::new(card, echo).sender(webhooks).start();
 //! # Ok(()) }
 //! ```
@@ -103,10 +103,10 @@ impl Webhooks {
         let request = self.client.request(Method::POST, &config.url).map_err(Failure::Refused)?;
         let body = dialect.encode_push(&notification.event, &notification.task).map_err(Failure::Body)?;
         let headers = headers::headers(notification, &body, &self.key, self.clock.now())?;
-        let response = request.headers(headers).body(body).send().await.map_err(Failure::from)?;
+        let mut response = request.headers(headers).body(body).send().await.map_err(Failure::from)?;
         let sent = answer::read(response.status(), response.headers(), self.clock.now());
         // Neither a long nor a broken body changes what the status says.
-        drop(tokio::time::timeout(REST, chancery_net::read_body(response, ANSWER)).await);
+        drop(tokio::time::timeout(REST, chancery_net::read_body(&mut response, ANSWER)).await);
         Ok(sent)
     }
 }

@@ -4,6 +4,7 @@
     clippy::expect_used,
     clippy::print_stdout,
     unreachable_pub,
+    clippy::disallowed_methods,
     reason = "tests fail by panicking, and show their tables"
 )]
 

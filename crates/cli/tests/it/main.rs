@@ -1,6 +1,6 @@
 //! The binary, as its users run it: real processes, which are really killed.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking, and tells its figures")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "a test fails by panicking, and tells its figures")]
 
 mod command;
 mod load;

@@ -1,7 +1,12 @@
-//! Signatures as Standard Webhooks makes them, and the keys to check them with.
+//! Webhook signatures (Standard Webhooks), and the keys to verify them with.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
+use async_trait::async_trait;
 use aws_lc_rs::{
     hmac,
     signature::{ED25519, UnparsedPublicKey},
@@ -10,11 +15,10 @@ use base64::{
     Engine as _,
     prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
 };
-use bytes::Bytes;
-use chancery_core::{Error, ErrorKind, Result, sync::Mutex};
+use chancery_core::{BoxError, Error, ErrorKind, Result};
+use chancery_net::{CachePolicy, KeyCache, KeySource, KeysUnavailable, Stale};
 use http::HeaderMap;
 use serde::Deserialize;
-use tokio::time::Instant;
 
 use super::{Rejection, fetch, text};
 use crate::builder::Settings;
@@ -34,14 +38,25 @@ pub(super) enum Keys {
     Shared(Arc<hmac::Key>),
     At {
         url: String,
-        known: Arc<Mutex<Option<Known>>>,
+        /// Made when it is needed first.
+        cache: Arc<OnceLock<KeyCache<Published>>>,
     },
 }
 
-#[derive(Clone)]
-pub(super) struct Known {
-    keys: Arc<Vec<Key>>,
-    read: Instant,
+/// The key set that a sender publishes.
+#[derive(Debug)]
+pub(super) struct Published {
+    url: String,
+    settings: Settings,
+}
+
+#[async_trait]
+impl KeySource for Published {
+    type Keys = Vec<Key>;
+
+    async fn fetch(&self) -> Result<(Vec<Key>, Option<String>), BoxError> {
+        Ok((read(&fetch(&self.settings, &self.url).await?)?, None))
+    }
 }
 
 pub(super) struct Key {
@@ -50,12 +65,12 @@ pub(super) struct Key {
 }
 
 /// What is signed, and how.
-pub(super) struct Sealed<'a> {
+pub(super) struct Signed<'a> {
     parts: Result<(String, &'a str), &'static str>,
     body: &'a [u8],
 }
 
-impl<'a> Sealed<'a> {
+impl<'a> Signed<'a> {
     /// `now` is in seconds since 1970.
     pub(super) fn new(headers: &'a HeaderMap, body: &'a [u8], now: u64, tolerance: Duration) -> Self {
         let header = |name| text(headers, name).ok_or("is missing");
@@ -90,7 +105,14 @@ impl Keys {
     pub(super) fn at(server: &str) -> Result<Self> {
         let url = crate::discover::parse(server)?;
         let url = format!("{}/.well-known/jwks.json", url.origin().ascii_serialization());
-        Ok(Self::At { url, known: Arc::default() })
+        Ok(Self::At { url, cache: Arc::default() })
+    }
+
+    /// Forgets what was read, because it is to be read in another way from now on.
+    pub(super) fn forget(&mut self) {
+        if let Self::At { cache, .. } = self {
+            *cache = Arc::default();
+        }
     }
 
     pub(super) fn shared(secret: &str) -> Result<Self> {
@@ -102,16 +124,16 @@ impl Keys {
     }
 
     /// Which key signed something; `None` when that does not matter.
-    pub(super) async fn check(&self, settings: &Settings, sealed: Sealed<'_>) -> Result<Option<String>, Rejection> {
+    pub(super) async fn check(&self, settings: &Settings, signed: Signed<'_>) -> Result<Option<String>, Rejection> {
         if matches!(self, Self::None) {
             return Ok(None);
         }
         let wrong = |words: &str| Rejection::Signature(words.to_owned());
-        let (head, header) = match &sealed.parts {
+        let (head, header) = match &signed.parts {
             Ok(parts) => parts,
             Err(words) => return Err(wrong(words)),
         };
-        let content = sealed.content(head);
+        let content = signed.content(head);
         match self {
             Self::None => Ok(None),
             Self::Fixed(keys) => find(keys, header, &content).ok_or_else(|| wrong("is of none of the known keys")).map(Some),
@@ -119,30 +141,35 @@ impl Keys {
                 let signed = signatures(header, "v1").iter().any(|signature| hmac::verify(key, &content, signature).is_ok());
                 if signed { Ok(Some("shared secret".to_owned())) } else { Err(wrong("is not of the shared secret")) }
             }
-            Self::At { url, known } => {
-                let known = |after: Duration| current(known, url, settings, after);
-                let keys = known(KEPT).await.map_err(Rejection::Keys)?;
-                if let Some(id) = find(&keys, header, &content) {
-                    return Ok(Some(id));
-                }
-                // The sender may have a new key since.
-                let keys = known(SOONEST).await.map_err(Rejection::Keys)?;
-                find(&keys, header, &content).ok_or_else(|| wrong("is of none of the sender's keys")).map(Some)
+            Self::At { url, cache } => {
+                let cache = cache.get_or_init(|| published(url, settings));
+                let found = cache.find(|keys| find(keys, header, &content)).await;
+                found
+                    .map_err(|error| Rejection::Keys(unavailable(error)))?
+                    .ok_or_else(|| wrong("is of none of the sender's keys"))
+                    .map(Some)
             }
         }
     }
 }
 
-/// The keys of a server, read again when they are older than this.
-async fn current(known: &Mutex<Option<Known>>, url: &str, settings: &Settings, oldest: Duration) -> Result<Arc<Vec<Key>>> {
-    let kept = known.lock().clone();
-    if let Some(kept) = kept.filter(|kept| kept.read.elapsed() < oldest) {
-        return Ok(kept.keys);
-    }
-    let body: Bytes = fetch(settings, url).await?;
-    let keys = Arc::new(read(&body)?);
-    *known.lock() = Some(Known { keys: keys.clone(), read: Instant::now() });
-    Ok(keys)
+fn published(url: &str, settings: &Settings) -> KeyCache<Published> {
+    let policy = CachePolicy {
+        timeout: settings.connect_timeout,
+        min_age: KEPT,
+        max_age: KEPT,
+        pause: SOONEST,
+        // Nobody is believed without keys, so they are asked for with every notification.
+        first_pause: Duration::ZERO,
+        stale: Stale::Drop,
+    };
+    KeyCache::new(Published { url: url.to_owned(), settings: settings.clone() }, policy)
+}
+
+fn unavailable(error: KeysUnavailable) -> Error {
+    let said = error.reason::<Error>().map(|reason| (reason.kind(), reason.message().to_owned()));
+    let (kind, words) = said.unwrap_or_else(|| (ErrorKind::Unavailable, error.to_string()));
+    Error::new(kind, words).caused_by(error)
 }
 
 /// The id of the key that made one of the signatures.
@@ -208,7 +235,7 @@ mod tests {
         let signature = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
         let check = async |signature: &str, now: u64| {
             let headers = headers("msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", signature);
-            keys.check(&Settings::default(), Sealed::new(&headers, body, now, Duration::from_secs(300))).await
+            keys.check(&Settings::default(), Signed::new(&headers, body, now, Duration::from_secs(300))).await
         };
         assert_eq!(check(signature, 1_614_265_330).await.unwrap().as_deref(), Some("shared secret"));
         assert!(check(&format!("v1,AAAA {signature}"), 1_614_265_629).await.is_ok(), "one of several is enough");

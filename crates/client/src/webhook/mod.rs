@@ -45,7 +45,7 @@ use http::{HeaderMap, StatusCode, header::AUTHORIZATION};
 pub use listen::Listening;
 
 use crate::{Builder, builder::Settings, http::Http};
-use keys::{Keys, Sealed};
+use keys::{Keys, Signed};
 
 /// The two spellings of the token's header.
 const TOKENS: [&str; 2] = ["x-a2a-notification-token", "a2a-notification-token"];
@@ -202,7 +202,10 @@ impl Receiver {
     /// Reads keys with the settings of this builder: its certificates, its timeouts.
     #[must_use]
     pub fn using(self, builder: &Builder) -> Self {
-        self.with(|inner| inner.settings = builder.settings().clone())
+        self.with(|inner| {
+            inner.settings = builder.settings().clone();
+            inner.keys.forget();
+        })
     }
 
     fn with(mut self, change: impl FnOnce(&mut Inner)) -> Self {
@@ -247,8 +250,8 @@ impl Receiver {
         if !self.is_ours(headers) {
             return Err(Rejection::Token);
         }
-        let sealed = Sealed::new(headers, body, now(), self.0.tolerance);
-        let signed_by = match keys.check(&self.0.settings, sealed).await {
+        let signed = Signed::new(headers, body, now(), self.0.tolerance);
+        let signed_by = match keys.check(&self.0.settings, signed).await {
             Err(rejection) if *strict => return Err(rejection),
             checked => checked.ok().flatten(),
         };
@@ -365,17 +368,11 @@ fn now() -> u64 {
 
 /// Reads a document with the settings of a client.
 async fn fetch(settings: &Settings, url: &str) -> Result<bytes::Bytes> {
-    let http = Http::new(settings)?;
-    let asking = Box::pin(async {
-        let exchange = http.exchange(http::Method::GET, url, crate::http::Head::default(), None).await?;
-        if !exchange.is_success() {
-            let words = format!("the keys were answered with status {}", exchange.status());
-            return Err(Error::new(ErrorKind::Unavailable, words).into());
-        }
-        exchange.read(64 * 1_024).await
-    });
-    match tokio::time::timeout(settings.connect_timeout, asking).await {
-        Ok(fetched) => fetched.map_err(|failed| failed.error),
-        Err(_) => Err(crate::failure::too_late()),
+    let exchange = Http::new(settings)?.exchange(http::Method::GET, url, crate::http::Head::default(), None).await;
+    let exchange = exchange.map_err(|failed| failed.error)?;
+    if !exchange.is_success() {
+        let words = format!("the keys were answered with status {}", exchange.status());
+        return Err(Error::new(ErrorKind::Unavailable, words));
     }
+    exchange.read(64 * 1_024).await.map_err(|failed| failed.error)
 }

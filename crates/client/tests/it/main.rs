@@ -1,7 +1,13 @@
 //! The client through real sockets: against our own server in every binding and version, through
 //! connections that break, and against peers that make no sense.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub, reason = "a test fails by panicking and says why")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    unreachable_pub,
+    reason = "a test fails by panicking and says why"
+)]
 
 mod agent;
 mod authorize;

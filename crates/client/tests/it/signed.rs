@@ -24,13 +24,18 @@ struct Agent {
 
 impl Agent {
     async fn start() -> Self {
+        Self::publishing(|keys, _| json_response(200, keys.to_string().as_bytes())).await
+    }
+
+    /// An agent that answers those who ask for its key set, which it is given, in its own way.
+    async fn publishing(publish: impl Fn(&Value, &Asked) -> Response + Send + Sync + 'static) -> Self {
         let card: Arc<Mutex<Value>> = Arc::default();
         let key = SigningKey::generate(Algorithm::EdDsa, "2026-11").unwrap();
-        let (shown, keys) = (card.clone(), JwkSet::from(key.public()).to_value().to_string());
+        let (shown, keys) = (card.clone(), JwkSet::from(key.public()).to_value());
         let answer = move |asked: &Asked| -> Response {
             match asked.uri.path() {
                 "/.well-known/agent-card.json" => json_response(200, shown.lock().unwrap().to_string().as_bytes()),
-                "/keys.json" => json_response(200, keys.as_bytes()),
+                "/keys.json" | "/moved.json" => publish(&keys, asked),
                 _ => json_response(200, &hello(asked)),
             }
         };
@@ -242,6 +247,38 @@ async fn an_extended_card_is_checked_by_itself() {
         }
         assert_eq!(serde_json::to_value(ask(SignedCards::Report).await.unwrap()).unwrap()["name"], extended["name"]);
     }
+}
+
+/// SC-22
+#[tokio::test]
+async fn key_sets_beyond_the_limits_are_refused() {
+    let verdict = async |publish: fn(&Value, &Asked) -> Response| {
+        let agent = Agent::publishing(publish).await;
+        agent.sign(&agent.peer.url);
+        Client::builder().connect(&agent.peer.url).await.unwrap().card_report().unwrap().result
+    };
+    fn repeated(keys: &Value, times: usize) -> Response {
+        json_response(200, json!({ "keys": vec![keys["keys"][0].clone(); times] }).to_string().as_bytes())
+    }
+    fn padded(keys: &Value, length: usize) -> Response {
+        let mut body = keys.to_string().into_bytes();
+        body.resize(length, b' ');
+        json_response(200, &body)
+    }
+    fn moved(keys: &Value, asked: &Asked, host: &str) -> Response {
+        if asked.uri.path() == "/moved.json" {
+            return json_response(200, keys.to_string().as_bytes());
+        }
+        let port = asked.header("host").unwrap().rsplit(':').next().unwrap();
+        let location = format!("http://{host}:{port}/moved.json");
+        Response::builder().status(302).header("location", location).body(Default::default()).unwrap()
+    }
+    assert_eq!(verdict(|keys, _| repeated(keys, 100)).await, Verdict::Accept);
+    assert_eq!(verdict(|keys, _| repeated(keys, 101)).await, Verdict::NoKey);
+    assert_eq!(verdict(|keys, _| padded(keys, 65_536)).await, Verdict::Accept);
+    assert_eq!(verdict(|keys, _| padded(keys, 65_537)).await, Verdict::NoKey);
+    assert_eq!(verdict(|keys, asked| moved(keys, asked, "127.0.0.1")).await, Verdict::Accept);
+    assert_eq!(verdict(|keys, asked| moved(keys, asked, "localhost")).await, Verdict::NoKey);
 }
 
 /// Guarantee G12: with a guard, no word of a stranger leads inward: not the address of a card, not a redirect, not an interface of a card, not

@@ -11,7 +11,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use chancery_core::BoxError;
-use chancery_net::{Blocked, BodyError, Client, Guard, Resolver, Timeouts, blocked, read_body};
+use chancery_net::{Blocked, BodyError, Client, Guard, Options, Reach, Resolver, blocked, read_body};
 use http::{Method, StatusCode};
 use reqwest::dns::Resolve;
 
@@ -330,8 +330,8 @@ async fn the_systems_resolver_is_asked_by_default() {
     assert!(!found.is_empty() && found.iter().all(IpAddr::is_loopback), "{found:?}");
 }
 
-fn quick() -> Timeouts {
-    Timeouts { connect: Duration::from_secs(5), whole: Duration::from_secs(5) }
+fn client(guard: Guard) -> Client {
+    Client::new(Reach::Guarded(guard), &Options::new().timeout(Duration::from_secs(5))).unwrap()
 }
 
 /// Guarantee G12: the connection goes to the address that was checked, and a changed answer is checked again.
@@ -339,7 +339,7 @@ fn quick() -> Timeouts {
 async fn a_name_that_answers_differently_the_second_time_gains_nothing() {
     let receiver = Receiver::start(|| answer(200, &[("connection", "close")])).await;
     let answers = Answers::new(&[&["127.0.0.1"], &["127.0.0.2"]]);
-    let client = Client::new(Guard::new().allow("127.0.0.1/32".parse().unwrap()).resolver(answers.clone()), quick()).unwrap();
+    let client = client(Guard::new().allow("127.0.0.1/32".parse().unwrap()).resolver(answers.clone()));
     let url = format!("http://rebind.example:{}/hook", receiver.address.port());
     let response = client.request(Method::POST, &url).unwrap().send().await.unwrap();
     assert_eq!((response.status(), answers.asked().len()), (StatusCode::OK, 1));
@@ -354,7 +354,7 @@ async fn a_name_that_answers_differently_the_second_time_gains_nothing() {
 #[tokio::test]
 async fn a_literal_address_is_refused_before_a_request_exists() {
     let receiver = Receiver::start(|| answer(200, &[])).await;
-    let client = Client::new(Guard::new(), quick()).unwrap();
+    let client = client(Guard::new());
     for host in ["127.0.0.1", "2130706433", "[::ffff:127.0.0.1]"] {
         let url = format!("http://{host}:{}/", receiver.address.port());
         assert!(matches!(client.request(Method::GET, &url), Err(Blocked::Address(_))), "{host}");
@@ -370,7 +370,7 @@ async fn a_redirect_is_not_followed() {
     for status in [301, 302, 303, 307, 308] {
         let location = location.clone();
         let receiver = Receiver::start(move || answer(status, &[("location", &location)])).await;
-        let client = Client::new(Guard::new().loopback(true), quick()).unwrap();
+        let client = client(Guard::new().loopback(true));
         let response = client.request(Method::POST, &receiver.url()).unwrap().send().await.unwrap();
         assert_eq!((response.status().as_u16(), receiver.seen().len()), (status, 1));
     }
@@ -385,10 +385,10 @@ async fn an_answer_is_read_up_to_its_limit() {
         response
     })
     .await;
-    let client = Client::new(Guard::new().loopback(true), quick()).unwrap();
+    let client = client(Guard::new().loopback(true));
     let get = async || client.request(Method::GET, &receiver.url()).unwrap().send().await.unwrap();
-    assert_eq!(read_body(get().await, 100_000).await.unwrap().len(), 100_000);
-    assert!(matches!(read_body(get().await, 99_999).await, Err(BodyError::TooLong)));
+    assert_eq!(read_body(&mut get().await, 100_000).await.unwrap().len(), 100_000);
+    assert!(matches!(read_body(&mut get().await, 99_999).await, Err(BodyError::TooLong)));
 }
 
 const CHILD: &str = "CHANCERY_TEST_PROXY_CHILD";
@@ -409,7 +409,7 @@ async fn proxy_variables_are_ignored() {
     let receiver = Receiver::start(|| answer(200, &[])).await;
     let guard = Guard::new().loopback(true).resolver(Answers::new(&[&["127.0.0.1"]]));
     let url = format!("http://client.example:{}/", receiver.address.port());
-    let response = Client::new(guard, quick()).unwrap().request(Method::GET, &url).unwrap().send().await.unwrap();
+    let response = client(guard).request(Method::GET, &url).unwrap().send().await.unwrap();
     assert_eq!((response.status(), receiver.seen().len()), (StatusCode::OK, 1));
 }
 

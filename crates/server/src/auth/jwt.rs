@@ -8,7 +8,7 @@ use jsonwebtoken::{Algorithm as Alg, Validation};
 use serde_json::{Map, Value};
 
 use super::{
-    keys::{self, Keys, Source},
+    keys::{self, Keys, Place},
     scheme::{Identity, Proven},
 };
 /// How many may have acted for a subject, one for the other.
@@ -98,21 +98,21 @@ impl Jwt {
     /// Tokens of an OpenID Connect issuer, which says itself where its keys are.
     pub fn issuer<A: Into<String>>(issuer: impl Into<String>, audiences: impl IntoIterator<Item = A>) -> Self {
         let issuer = issuer.into();
-        let keys = Keys::new(Source::Issuer(issuer.clone()));
+        let keys = Keys::new(Place::Issuer(issuer.clone()));
         Self::new(issuer, audiences, keys)
     }
 
     /// Takes the keys from this URL instead.
     #[must_use]
     pub fn keys_at(mut self, url: impl Into<String>) -> Self {
-        self.keys = Arc::new(Keys::new(Source::Url(url.into())));
+        self.keys = Arc::new(Keys::new(Place::Url(url.into())));
         self
     }
 
     /// Takes the keys from this file instead. It is read again when a token names a key that is not in it.
     #[must_use]
     pub fn keys_in(mut self, file: impl Into<PathBuf>) -> Self {
-        self.keys = Arc::new(Keys::new(Source::File(file.into())));
+        self.keys = Arc::new(Keys::new(Place::File(file.into())));
         self
     }
 
@@ -121,7 +121,7 @@ impl Jwt {
     /// # Errors
     /// When the text is no JWK set.
     pub fn keys(mut self, jwks: &str) -> Result<Self> {
-        self.keys = Arc::new(Keys::fixed(keys::read(jwks.as_bytes()).map_err(Error::internal)?));
+        self.keys = Arc::new(Keys::Fixed(keys::read(jwks.as_bytes()).map_err(Error::internal)?));
         Ok(self)
     }
 
@@ -166,7 +166,7 @@ impl Jwt {
 
     /// The discovery document, if the issuer is asked for it.
     pub(super) fn discovery(&self) -> Option<String> {
-        matches!(self.keys.source, Source::Issuer(_)).then(|| keys::discovery(&self.issuer))
+        matches!(self.keys.place(), Some(Place::Issuer(_))).then(|| keys::discovery(&self.issuer))
     }
 
     /// Checks what is said, and says who fetches keys.
@@ -178,7 +178,7 @@ impl Jwt {
         if self.algorithms.is_empty() {
             return wrong("no algorithm is taken");
         }
-        if let Source::Url(url) | Source::Issuer(url) = &self.keys.source
+        if let Some(Place::Url(url) | Place::Issuer(url)) = self.keys.place()
             && let Err(error) = keys::demand_secure(url)
         {
             return wrong(&error.to_string());
@@ -200,10 +200,9 @@ impl Jwt {
         if header.crit.is_some() {
             return Ok(Proven::Wrong("the token demands something that is not known here"));
         }
-        let (set, places) = self.keys.find(header.kid.as_deref(), header.alg).await?;
-        if places.is_empty() {
+        let Some((set, places)) = self.keys.find(header.kid.as_deref(), header.alg).await? else {
             return Ok(Proven::Wrong("the token is signed with an unknown key"));
-        }
+        };
         let mut validation = Validation::new(header.alg);
         validation.leeway = self.leeway.as_secs();
         validation.validate_nbf = true;

@@ -1,23 +1,15 @@
-//! The keys that tokens are verified with: read from a file or fetched, kept, and looked for again when a token names one
-//! that is not among them.
-//!
-//! ```text
-//!  a token names key K
-//!    K is known and fresh -------------------------------> use it
-//!    K is known, the set is older than REFRESH ----------> use it, and fetch beside
-//!    K is not known, nothing was fetched for a minute ---> fetch once for all who wait, look again
-//!    K is not known, something was -----------------------> there is no such key
-//! ```
+//! Key sets (JWKS) that tokens are verified with: read from a file or an issuer, and kept by `chancery_net::KeyCache`.
 
 use std::{
     fmt,
     path::PathBuf,
-    sync::{Arc, MutexGuard, OnceLock},
-    time::{Duration, Instant},
+    sync::{Arc, OnceLock},
+    time::Duration,
 };
 
-use chancery_core::{BoxError, Error, ErrorKind, Result, sync::Mutex};
-use http::{Method, StatusCode};
+use async_trait::async_trait;
+use chancery_core::{BoxError, Error, ErrorKind, Result};
+use chancery_net::{CachePolicy, Client, FetchError, KeyCache, KeySource, Stale};
 use jsonwebtoken::{
     Algorithm as Alg, DecodingKey,
     jwk::{AlgorithmParameters, EllipticCurve, Jwk, PublicKeyUse},
@@ -36,10 +28,9 @@ const PAUSE: Duration = Duration::from_secs(60);
 /// How long to wait while there is no set at all: nobody can be let in until there is.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Where keys come from.
+/// Where a key set is.
 #[derive(Debug, Clone)]
-pub(super) enum Source {
-    Fixed,
+pub(super) enum Place {
     File(PathBuf),
     Url(String),
     /// The `jwks_uri` of an issuer's discovery document.
@@ -47,22 +38,18 @@ pub(super) enum Source {
 }
 
 /// A set of keys and where it comes from.
-pub(super) struct Keys {
-    pub(super) source: Source,
-    client: OnceLock<chancery_net::Client>,
-    state: Mutex<State>,
-    /// Held while a set is fetched.
-    fetching: tokio::sync::Mutex<()>,
+#[derive(Debug)]
+pub(super) enum Keys {
+    /// Keys that never change.
+    Fixed(Arc<[Key]>),
+    Kept(KeyCache<Source>),
 }
 
-struct State {
-    /// How long nothing is fetched after it was tried.
-    pause: Duration,
-    set: Option<Arc<[Key]>>,
-    /// When the set was fetched.
-    since: Option<Instant>,
-    /// When it was last tried.
-    tried: Option<Instant>,
+/// Where keys come from, and who fetches them.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) place: Place,
+    client: OnceLock<Client>,
 }
 
 /// A key and what it is good for.
@@ -70,6 +57,12 @@ pub(super) struct Key {
     id: Option<String>,
     algorithms: Vec<Alg>,
     pub(super) key: DecodingKey,
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Key").field("id", &self.id).field("algorithms", &self.algorithms).finish_non_exhaustive()
+    }
 }
 
 impl Key {
@@ -116,96 +109,70 @@ pub(super) fn read(text: &[u8]) -> Result<Arc<[Key]>, BoxError> {
 }
 
 impl Keys {
-    pub(super) fn new(source: Source) -> Self {
-        let state = State { pause: PAUSE, set: None, since: None, tried: None };
-        Self { source, client: OnceLock::new(), state: Mutex::new(state), fetching: tokio::sync::Mutex::default() }
-    }
-
-    /// Keys that never change.
-    pub(super) fn fixed(set: Arc<[Key]>) -> Self {
-        let keys = Self::new(Source::Fixed);
-        keys.keep(set);
-        keys
+    pub(super) fn new(place: Place) -> Self {
+        let policy = CachePolicy {
+            // The client that fetches has its own.
+            timeout: Duration::from_secs(60),
+            min_age: REFRESH,
+            max_age: REFRESH,
+            pause: PAUSE,
+            first_pause: FIRST_PAUSE,
+            stale: Stale::Serve,
+        };
+        Self::Kept(KeyCache::new(Source { place, client: OnceLock::new() }, policy))
     }
 
     pub(super) fn pause(&self, pause: Duration) {
-        self.lock().pause = pause;
+        if let Self::Kept(cache) = self {
+            cache.adjust(|policy| (policy.pause, policy.first_pause) = (pause, pause.min(FIRST_PAUSE)));
+        }
+    }
+
+    /// Where the set is, if it is not fixed.
+    pub(super) fn place(&self) -> Option<&Place> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::Kept(cache) => Some(&cache.source().place),
+        }
     }
 
     /// Who fetches. The first one stays: a scheme may belong to several agents of one server.
-    pub(super) fn connect(&self, client: &chancery_net::Client) {
-        drop(self.client.set(client.clone()));
+    pub(super) fn connect(&self, client: &Client) {
+        if let Self::Kept(cache) = self {
+            drop(cache.source().client.set(client.clone()));
+        }
     }
 
-    /// The keys that a token may be signed with: that of its id, or all of its algorithm when it names none.
+    /// The set, and the places in it of the keys that a token may be signed with: that of its id, or all of its algorithm when it names none.
+    /// `None` when there is no such key.
     ///
     /// # Errors
     /// When there is no set, and none can be had.
-    pub(super) async fn find(self: &Arc<Self>, id: Option<&str>, algorithm: Alg) -> Result<(Arc<[Key]>, Vec<usize>)> {
-        let known = |set: &Arc<[Key]>| -> Vec<usize> {
+    pub(super) async fn find(&self, id: Option<&str>, algorithm: Alg) -> Result<Option<(Arc<[Key]>, Vec<usize>)>> {
+        let look = |set: &Arc<[Key]>| {
             // A token without an id may try a few keys, and no more.
-            set.iter().enumerate().filter(|(_, key)| key.is(id, algorithm)).map(|(at, _)| at).take(4).collect()
+            let found: Vec<usize> = set.iter().enumerate().filter(|(_, key)| key.is(id, algorithm)).map(|(at, _)| at).take(4).collect();
+            (!found.is_empty()).then(|| (set.clone(), found))
         };
-        if let Some((set, age)) = self.kept() {
-            let found = known(&set);
-            if !found.is_empty() {
-                if age > REFRESH && self.is_time() {
-                    let keys = self.clone();
-                    tokio::spawn(async move { keys.refetch().await });
-                }
-                return Ok((set, found));
-            }
-        }
-        self.refetch().await;
-        let (set, _) = self.kept().ok_or_else(|| Error::new(ErrorKind::Unavailable, "Credentials cannot be checked now; try again"))?;
-        let found = known(&set);
-        Ok((set, found))
-    }
-
-    /// The set, and how old it is.
-    fn kept(&self) -> Option<(Arc<[Key]>, Duration)> {
-        let state = self.lock();
-        let age = state.since.map(|since| since.elapsed()).unwrap_or_default();
-        state.set.clone().map(|set| (set, age))
-    }
-
-    fn keep(&self, set: Arc<[Key]>) {
-        let mut state = self.lock();
-        (state.set, state.since) = (Some(set), Some(Instant::now()));
-    }
-
-    /// Whether the set may be fetched: nothing was tried for a while.
-    fn is_time(&self) -> bool {
-        let state = self.lock();
-        let pause = if state.set.is_some() { state.pause } else { state.pause.min(FIRST_PAUSE) };
-        !matches!(self.source, Source::Fixed) && state.tried.is_none_or(|tried| tried.elapsed() >= pause)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing in here panics half way through a change.
-        self.state.lock()
-    }
-
-    /// Fetches the set, unless that was tried a moment ago. All who come meanwhile wait for the same answer.
-    async fn refetch(&self) {
-        let _one = self.fetching.lock().await;
-        if !self.is_time() {
-            return;
-        }
-        self.lock().tried = Some(Instant::now());
-        match self.fetch().await {
-            Ok(set) if set.is_empty() => tracing::warn!(source = ?self.source, "the key set holds no key that verifies tokens"),
-            Ok(set) => self.keep(set),
-            Err(error) => tracing::warn!(source = ?self.source, error, "the key set cannot be read; the last one stays"),
+        match self {
+            Self::Fixed(set) => Ok(look(set)),
+            Self::Kept(cache) => cache
+                .find(look)
+                .await
+                .map_err(|error| Error::new(ErrorKind::Unavailable, "Credentials cannot be checked now; try again").caused_by(error)),
         }
     }
+}
 
-    async fn fetch(&self) -> Result<Arc<[Key]>, BoxError> {
-        match &self.source {
-            Source::Fixed => Err("the keys are fixed".into()),
-            Source::File(file) => read(&tokio::fs::read(file).await?),
-            Source::Url(url) => read(&self.load(url).await?),
-            Source::Issuer(issuer) => {
+#[async_trait]
+impl KeySource for Source {
+    type Keys = Arc<[Key]>;
+
+    async fn fetch(&self) -> Result<(Arc<[Key]>, Option<String>), BoxError> {
+        let set = match &self.place {
+            Place::File(file) => read(&tokio::fs::read(file).await?)?,
+            Place::Url(url) => read(&self.load(url).await?)?,
+            Place::Issuer(issuer) => {
                 #[derive(Deserialize)]
                 struct Discovery {
                     issuer: String,
@@ -216,18 +183,20 @@ impl Keys {
                     return Err(format!("the discovery document is that of {}", found.issuer).into());
                 }
                 demand_secure(&found.jwks_uri)?;
-                read(&self.load(&found.jwks_uri).await?)
+                read(&self.load(&found.jwks_uri).await?)?
             }
+        };
+        if set.is_empty() {
+            return Err("the key set holds no key that verifies tokens".into());
         }
+        Ok((set, None))
     }
+}
 
+impl Source {
     async fn load(&self, url: &str) -> Result<Vec<u8>, BoxError> {
         let client = self.client.get().ok_or("no server fetches keys for this scheme yet")?;
-        let response = client.request(Method::GET, url)?.send().await.map_err(reqwest::Error::without_url)?;
-        if response.status() != StatusCode::OK {
-            return Err(format!("the answer is {}", response.status()).into());
-        }
-        Ok(chancery_net::read_body(response, MOST).await?)
+        Ok(client.fetch(url, MOST).await.map_err(FetchError::without_url)?)
     }
 }
 
@@ -249,11 +218,5 @@ pub(super) fn demand_secure(url: &str) -> Result<(), BoxError> {
         "https" => Ok(()),
         "http" if own => Ok(()),
         _ => Err("keys are fetched over https only".into()),
-    }
-}
-
-impl fmt::Debug for Keys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Keys").field("source", &self.source).finish_non_exhaustive()
     }
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use chancery_core::{
-    Binding, Bytes, Error, Result, ScopeTokens, Version,
+    Binding, Bytes, Result, ScopeTokens, Version,
     sync::{Mutex, RwLock},
 };
-use chancery_net::{Client, Guard, Timeouts};
+use chancery_net::{Client, Guard, Options, Reach};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -183,7 +183,7 @@ impl Builder {
     pub fn build(self) -> Result<Router> {
         let key_client = match self.key_client {
             Some(client) => client,
-            None => Client::new(Guard::new(), Timeouts::default()).map_err(Error::internal)?,
+            None => Client::new(Reach::Guarded(Guard::new()), &Options::new())?,
         };
         if let Some(auth) = &self.auth {
             auth.prepare(&key_client, self.certificates)?;

@@ -92,7 +92,8 @@ pub(crate) async fn run(context: &Context, args: &Bench) -> Result<(), Trouble> 
         scenario: args.scenario.clone(),
         caller: agent.caller_until(None),
         client: agent.client.clone(),
-        http: reqwest::Client::builder().no_proxy().build().map_err(|error| Trouble::internal(error.to_string()))?,
+        http: chancery_net::Client::trusted(&chancery_net::Options::new().direct().no_timeout())
+            .map_err(|error| Trouble::internal(error.to_string()))?,
         card: String::new(),
         payload: "x".repeat(args.payload.max(1)),
         chunks: args.chunks,

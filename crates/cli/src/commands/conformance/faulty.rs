@@ -200,7 +200,8 @@ async fn found(context: &Context, desk: &Desk, fault: &'static Fault, broken: bo
     let failed = |error: std::io::Error| Trouble::internal(format!("no port can be opened: {error}"));
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(failed)?;
     let port = listener.local_addr().map_err(failed)?.port();
-    let http = reqwest::Client::builder().no_proxy().build().map_err(|error| Trouble::internal(error.to_string()))?;
+    let http = chancery_net::Client::trusted(&chancery_net::Options::new().direct().no_timeout())
+        .map_err(|error| Trouble::internal(error.to_string()))?;
     let proxy = Arc::new(Proxy { http, behind: desk.port(), own: port, fault: broken.then_some(fault) });
     let serving = tokio::spawn(serve(listener, proxy));
     let context = context.with_agent(&format!("http://127.0.0.1:{port}/.well-known/agent-card.json"))?.with_flag("transport", "jsonrpc")?;

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use chancery_net::{Client, Options};
 use tokio::net::{TcpStream, lookup_host};
 use url::Url;
 
@@ -9,11 +10,7 @@ use super::{
     Findings, certificate,
     here::{has_proxy, is_local, now, span},
 };
-use crate::{
-    context::{Context, read},
-    resume::quoted,
-    trouble::with_cause,
-};
+use crate::{context::Context, resume::quoted, trouble::with_cause};
 
 /// A clock that is this many seconds off is noticed, and one that is this many off breaks signatures and tokens.
 const NOTICED: i64 = 30;
@@ -193,34 +190,10 @@ fn clock(answer: &reqwest::Response, before: i64, findings: &mut Findings) {
 
 /// An HTTP client as the settings want it, that tells about certificates.
 pub(super) fn client(context: &Context, insecure: bool) -> Result<reqwest::Client, String> {
-    let given = &context.settings.given;
-    let build = |only: bool| -> Result<reqwest::Client, String> {
-        let wrong = |error: reqwest::Error| with_cause(&error);
-        let mut builder = reqwest::Client::builder()
-            .connect_timeout(context.settings.connect_timeout)
-            .timeout(context.call_limit())
-            .redirect(reqwest::redirect::Policy::none())
-            .tls_info(true)
-            .tls_danger_accept_invalid_certs(insecure);
-        let mut roots = Vec::new();
-        if let Some(path) = &given.ca_cert {
-            let pem = read(path, "--ca-cert").map_err(|trouble| trouble.message)?;
-            roots = reqwest::Certificate::from_pem_bundle(&pem).map_err(wrong)?;
-        }
-        if let (Some(chain), Some(key)) = (&given.client_cert, &given.client_key) {
-            let mut pem = read(chain, "--client-cert").map_err(|trouble| trouble.message)?;
-            pem.push(b'\n');
-            pem.extend(read(key, "--client-key").map_err(|trouble| trouble.message)?);
-            builder = builder.identity(reqwest::Identity::from_pem(&pem).map_err(wrong)?);
-        }
-        builder = if only { builder.tls_certs_only(roots) } else { builder.tls_certs_merge(roots) };
-        builder.build().map_err(wrong)
-    };
-    // Where the system has no certificates, those given must do.
-    match build(false) {
-        Err(_) if given.ca_cert.is_some() => build(true),
-        built => built,
-    }
+    let mut tls = crate::connect::tls(context).map_err(|trouble| trouble.message)?;
+    tls.accept_anyone(insecure);
+    let options = Options::new().connect_timeout(context.settings.connect_timeout).timeout(context.call_limit()).tls(&tls).certificates();
+    Client::trusted(&options).map_err(|error| with_cause(&error))
 }
 
 fn seconds(limit: Duration) -> String {

@@ -133,7 +133,7 @@ async fn receiver(context: &Context, args: &PushListen, token: Option<&str>, age
 
 /// A client that talks to nobody but the one it is told to.
 fn plain_client() -> Result<reqwest::Client, Trouble> {
-    let built = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(FORWARD).build();
+    let built = chancery_net::Client::trusted(&chancery_net::Options::new().connect_timeout(FORWARD).timeout(FORWARD));
     built.map_err(|error| Trouble::internal(format!("no HTTP client can be made: {error}")))
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use chancery_core::{Artifact, Bytes, Content, GetTask, Part};
-use chancery_net::{Guard, Timeouts};
+use chancery_net::{Client, FetchError, Guard, Options, Reach};
 use serde_json::json;
 
 use crate::{
@@ -101,20 +101,18 @@ async fn fetch(context: &Context, agent: &Agent, url: &str) -> Result<Bytes, Tro
             guard = guard.allow(network);
         }
     }
-    let timeouts = Timeouts { connect: context.settings.connect_timeout, whole: context.call_limit().min(LONGEST) };
-    let fetcher = chancery_net::Client::new(guard, timeouts).map_err(|error| Trouble::internal(with_cause(&error)))?;
-    let request = fetcher.request(http::Method::GET, url).map_err(|why| refused(why.to_string()))?;
-    let response = request.send().await.map_err(|error| match chancery_net::blocked(&error) {
-        Some(why) => refused(why.to_string()),
-        None => Trouble::unreachable(format!("a file cannot be fetched: {}", with_cause(&error)))
+    let options = Options::new().connect_timeout(context.settings.connect_timeout).timeout(context.call_limit().min(LONGEST));
+    let client = Client::new(Reach::Guarded(guard), &options).map_err(|error| Trouble::internal(with_cause(&error)))?;
+    client.fetch(url, FETCHED).await.map(Bytes::from).map_err(|error| match error {
+        FetchError::Blocked(why) => refused(why.to_string()),
+        FetchError::Unreachable(cause) => Trouble::unreachable(format!("a file cannot be fetched: {}", with_cause(&cause)))
             .hint("leave --fetch out to save the URL itself"),
-    })?;
-    let status = response.status();
-    if !status.is_success() {
-        return Err(Trouble::internal(format!("{url} was answered with status {}", status.as_u16())).status(status.as_u16()));
-    }
-    let body = chancery_net::read_body(response, FETCHED).await;
-    body.map(Bytes::from).map_err(|error| Trouble::unreachable(format!("{url} broke off: {}", with_cause(&error))))
+        FetchError::Status(status) => {
+            Trouble::internal(format!("{url} was answered with status {}", status.as_u16())).status(status.as_u16())
+        }
+        FetchError::Body(error) => Trouble::unreachable(format!("{url} broke off: {}", with_cause(&error))),
+        error => Trouble::unreachable(with_cause(&error)),
+    })
 }
 
 /// Where the agent itself lives.

@@ -6,6 +6,7 @@ mod line;
 use std::time::Instant;
 
 use chancery_core::{Binding, Card, Version, security::SecurityScheme};
+use chancery_net::Options;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use tokio::sync::OnceCell;
@@ -18,11 +19,7 @@ use super::{
     choice::Choice,
     finding::{Finding, Level, Report, Status},
 };
-use crate::{
-    card, connect,
-    context::{Context, read},
-    trouble::Trouble,
-};
+use crate::{card, connect, context::Context, trouble::Trouble};
 
 /// Why a rule is broken, or not seen to be kept.
 #[derive(Debug, Clone)]
@@ -261,21 +258,9 @@ fn older(version: &str, binding: Binding) -> Finding {
 
 /// A client that puts nothing right.
 fn http(context: &Context) -> Result<reqwest::Client, Trouble> {
-    let settings = &context.settings;
-    let unusable = |error: reqwest::Error| Trouble::usage(format!("no HTTP client can be made: {}", crate::trouble::with_cause(&error)));
-    let mut builder = reqwest::Client::builder()
-        .connect_timeout(settings.connect_timeout)
-        .redirect(reqwest::redirect::Policy::none())
-        .tls_danger_accept_invalid_certs(settings.insecure);
-    if let Some(path) = &settings.given.ca_cert {
-        let pem = read(path, "--ca-cert")?;
-        builder = builder.tls_certs_merge(reqwest::Certificate::from_pem_bundle(&pem).map_err(unusable)?);
-    }
-    if let (Some(cert), Some(key)) = (&settings.given.client_cert, &settings.given.client_key) {
-        let pem = [read(cert, "--client-cert")?, b"\n".to_vec(), read(key, "--client-key")?].concat();
-        builder = builder.identity(reqwest::Identity::from_pem(&pem).map_err(unusable)?);
-    }
-    builder.build().map_err(unusable)
+    let options = Options::new().connect_timeout(context.settings.connect_timeout).no_timeout().tls(&crate::connect::tls(context)?);
+    let made = chancery_net::Client::trusted(&options);
+    made.map_err(|error| Trouble::usage(format!("no HTTP client can be made: {}", crate::trouble::with_cause(&error))))
 }
 
 /// The headers that the user adds: parameters, and credentials where the card wants them in a header.

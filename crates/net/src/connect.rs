@@ -1,10 +1,11 @@
-//! Connections for gRPC, by way of the proxy that the environment names.
+//! TCP connector for gRPC: behind the SSRF guard, or by way of the HTTP proxy that the environment names.
 //!
 //! HTTP has this from its client library. Here a proxy is asked for a tunnel (`CONNECT`) in either case:
 //! for `https` the one of `HTTPS_PROXY`, for `http` the one of `HTTP_PROXY`, else that of `ALL_PROXY`,
 //! unless `NO_PROXY` names the host. The proxy itself is spoken to without TLS.
 
 use std::{
+    fmt,
     future::Future,
     pin::Pin,
     sync::Arc,
@@ -12,7 +13,6 @@ use std::{
 };
 
 use chancery_core::BoxError;
-use chancery_net::Guard;
 use http::Uri;
 use hyper_util::{
     client::{
@@ -25,9 +25,11 @@ use tokio::net::TcpStream;
 use tower_service::Service;
 use url::Url;
 
-/// Makes connections.
+use crate::{Guard, Reach};
+
+/// Makes TCP connections, as a `tower` service of URIs.
 #[derive(Clone)]
-pub(crate) struct Connector {
+pub struct Connector {
     tcp: HttpConnector,
     proxies: Arc<Matcher>,
     guard: Option<Guard>,
@@ -35,7 +37,12 @@ pub(crate) struct Connector {
 
 impl Connector {
     /// Through the proxies that the environment names; with a guard, straight to the addresses that it lets through.
-    pub(crate) fn new(guard: Option<Guard>) -> Self {
+    #[must_use]
+    pub fn new(reach: Reach) -> Self {
+        let guard = match reach {
+            Reach::Guarded(guard) => Some(guard),
+            Reach::Trusted => None,
+        };
         Self { guard, ..Self::through(Matcher::from_env()) }
     }
 
@@ -44,6 +51,12 @@ impl Connector {
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         Self { tcp, proxies: Arc::new(proxies), guard: None }
+    }
+}
+
+impl fmt::Debug for Connector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connector").field("guard", &self.guard).finish_non_exhaustive()
     }
 }
 
