@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use chancery_core::{Error, ErrorKind, Reply, Request, Version};
-use chancery_wire::{Dialect, StreamMemory, facts, rest::Call};
+use chancery_wire::{Dialect, StreamMemory, facts, rest::HttpRequest};
 use http::{
     HeaderValue, Method,
     header::{ACCEPT, CONTENT_TYPE},
@@ -63,7 +63,7 @@ impl Rest {
     }
 
     async fn exchange(&self, request: &Request, mut head: Head, accept: &'static str) -> Result<Exchange, Failed> {
-        let call = Call::new(self.dialect, request)?;
+        let call = HttpRequest::new(self.dialect, request)?;
         let method = Method::from_bytes(call.method.as_bytes()).map_err(Error::internal)?;
         head.headers.insert(ACCEPT, HeaderValue::from_static(accept));
         if call.body.is_some() {

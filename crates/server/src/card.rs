@@ -3,7 +3,7 @@
 use chancery_core::{Bytes, Card, Error, Result, Version};
 use chancery_wire::{
     facts,
-    version::{Asked, CardForm},
+    version::{CardForm, RequestedVersion},
 };
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
@@ -98,7 +98,7 @@ impl CardFiles {
             CardForm::AgentJson => &self.agent_json,
             CardForm::Compact => &self.compact,
             _ if asks_for_snake(query) => &self.snake,
-            _ if matches!(Asked::parse(version), Asked::For(version) if facts(version).is_canonical) => &self.v1_0,
+            _ if matches!(RequestedVersion::parse(version), RequestedVersion::For(version) if facts(version).is_canonical) => &self.v1_0,
             _ => &self.merged,
         };
         let unchanged = match headers.get(IF_NONE_MATCH) {

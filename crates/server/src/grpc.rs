@@ -283,9 +283,9 @@ fn demand_version(headers: &HeaderMap, version: Version) -> Result<()> {
     // A value that is no text names no version.
     let said = headers.get(&VERSION).map(|value| value.to_str().unwrap_or("?"));
     let spoken = facts(version).grpc_versions;
-    match version::Asked::parse(said) {
-        version::Asked::Nothing => return Ok(()),
-        version::Asked::For(named) if spoken.contains(&named) => return Ok(()),
+    match version::RequestedVersion::parse(said) {
+        version::RequestedVersion::Nothing => return Ok(()),
+        version::RequestedVersion::For(named) if spoken.contains(&named) => return Ok(()),
         _ => {}
     }
     let supported = spoken.iter().map(|version| version.as_str()).collect::<Vec<_>>().join(", ");

@@ -3,7 +3,7 @@
 use chancery_core::{Answer, Binding, Error, ErrorKind, GetTask, Origin, Reply, Request, Result, Version};
 use chancery_wire::{
     Dialect, StreamMemory, errors, facts, jsonrpc,
-    jsonrpc::{Call, Id, Refused},
+    jsonrpc::{Call, Id, InvalidCall},
     version::{self, Spoken},
 };
 use http::{
@@ -56,7 +56,7 @@ pub(crate) fn denied(head: &Parts, denial: &Denial) -> Response<Body> {
 }
 
 #[cold]
-fn unread(exchange: &Exchange<'_>, Refused { id, error }: Refused) -> Response<Body> {
+fn unread(exchange: &Exchange<'_>, InvalidCall { id, error }: InvalidCall) -> Response<Body> {
     exchange.router.meter.refused();
     failure(dialect_of_error(exchange, None), &id, &error)
 }
@@ -66,12 +66,12 @@ fn unread(exchange: &Exchange<'_>, Refused { id, error }: Refused) -> Response<B
 async fn batch(exchange: &Exchange<'_>, body: &[u8]) -> Response<Body> {
     let calls: Vec<&RawValue> = match serde_json::from_slice(body) {
         Ok(calls) => calls,
-        Err(error) => return unread(exchange, Refused { id: Id::null(), error: Error::from(ErrorKind::Parse).caused_by(error) }),
+        Err(error) => return unread(exchange, InvalidCall { id: Id::null(), error: Error::from(ErrorKind::Parse).caused_by(error) }),
     };
     let limit = exchange.router.limits.batch;
     if calls.is_empty() || calls.len() > limit {
         let words = format!("A batch holds 1 to {limit} calls");
-        return unread(exchange, Refused { id: Id::null(), error: Error::new(ErrorKind::InvalidRequest, words) });
+        return unread(exchange, InvalidCall { id: Id::null(), error: Error::new(ErrorKind::InvalidRequest, words) });
     }
     let mut answers = Vec::with_capacity(calls.len());
     for call in calls {

@@ -73,7 +73,7 @@ pub struct Call<'a> {
 
 /// A call that could not be read, with the id under which to say so.
 #[derive(Debug)]
-pub struct Refused {
+pub struct InvalidCall {
     /// The call's id, or null when that could not be read either.
     pub id: Id,
     /// What is wrong.
@@ -144,9 +144,9 @@ impl<'a> Call<'a> {
     /// # Errors
     /// [`ErrorKind::Parse`] when it is not JSON, [`ErrorKind::InvalidRequest`] when it is not one
     /// JSON-RPC 2.0 call. Batches are no part of A2A.
-    pub fn parse(body: &'a [u8]) -> Result<Self, Refused> {
-        let members: Members<'a> = json::parse(body).map_err(|error| Refused { id: Id::null(), error: envelope_error(error) })?;
-        let refused = |id: Option<&Id>, what: &str| Refused {
+    pub fn parse(body: &'a [u8]) -> Result<Self, InvalidCall> {
+        let members: Members<'a> = json::parse(body).map_err(|error| InvalidCall { id: Id::null(), error: envelope_error(error) })?;
+        let refused = |id: Option<&Id>, what: &str| InvalidCall {
             id: id.cloned().unwrap_or_else(Id::null),
             error: Error::new(ErrorKind::InvalidRequest, ErrorKind::InvalidRequest.default_message()).violation("request", what),
         };
@@ -161,7 +161,7 @@ impl<'a> Call<'a> {
         let Some(Text(method)) = method else { return Err(refused(id.as_ref(), "method must be a string")) };
         let params = members.params.map(|raw| raw.get().as_bytes()).filter(|params| params != b"null");
         if params.is_some_and(|params| !params.starts_with(b"{")) {
-            return Err(Refused { id: id.unwrap_or_else(Id::null), error: Error::invalid_param("params", "must be an object") });
+            return Err(InvalidCall { id: id.unwrap_or_else(Id::null), error: Error::invalid_param("params", "must be an object") });
         }
         Ok(Self { id, method, params })
     }

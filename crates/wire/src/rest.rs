@@ -14,7 +14,7 @@ use chancery_core::{
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use serde_json::Value;
 
-use crate::{Dialect, json, states, transfer, version::Asked};
+use crate::{Dialect, json, states, transfer, version::RequestedVersion};
 
 /// Where compact paths are served in full; at the root only those that v1.0 does not use.
 pub const COMPACT_BASE: &str = "/compact";
@@ -46,7 +46,7 @@ impl Route {
     pub fn find(method: &str, path: &str, header: Option<&str>, v1_base: bool) -> Result<Option<Self>> {
         let Some(segments) = segments(path) else { return Ok(None) };
         let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
-        let asked = Asked::parse(header);
+        let asked = RequestedVersion::parse(header);
         if let ["v1", rest @ ..] = segments.as_slice() {
             return below_v1(method, rest, asked, v1_base);
         }
@@ -61,7 +61,7 @@ impl Route {
         }
         let Some(route) = v1_0(method, &segments).or_else(|| with_tenant(method, &segments)) else { return Ok(None) };
         match asked {
-            Asked::For(Version::V1_0) => Ok(Some(route)),
+            RequestedVersion::For(Version::V1_0) => Ok(Some(route)),
             _ => Err(asked.refusal("1.0")),
         }
     }
@@ -89,9 +89,9 @@ impl Route {
     }
 
     /// The compact dialect wants v1.0 or no header at all.
-    fn unless(self, asked: Asked<'_>) -> Result<Self> {
+    fn unless(self, asked: RequestedVersion<'_>) -> Result<Self> {
         match asked {
-            Asked::Nothing | Asked::For(Version::V1_0) => Ok(self),
+            RequestedVersion::Nothing | RequestedVersion::For(Version::V1_0) => Ok(self),
             _ => Err(asked.refusal("1.0")),
         }
     }
@@ -194,13 +194,13 @@ fn v1_0(method: &str, segments: &[&str]) -> Option<Route> {
 }
 
 /// Below `/v1` is v0.3, unless v1.0 is served there too and the header asks for it.
-fn below_v1(method: &str, segments: &[&str], asked: Asked<'_>, v1_base: bool) -> Result<Option<Route>> {
-    if v1_base && asked == Asked::For(Version::V1_0) {
+fn below_v1(method: &str, segments: &[&str], asked: RequestedVersion<'_>, v1_base: bool) -> Result<Option<Route>> {
+    if v1_base && asked == RequestedVersion::For(Version::V1_0) {
         return Ok(v1_0(method, segments).or_else(|| with_tenant(method, segments)));
     }
     let Some(route) = v0_3(method, segments) else { return Ok(None) };
     match asked {
-        Asked::Nothing | Asked::For(Version::V0_3 | Version::V0_2) => Ok(Some(route)),
+        RequestedVersion::Nothing | RequestedVersion::For(Version::V0_3 | Version::V0_2) => Ok(Some(route)),
         _ => Err(asked.refusal("0.3")),
     }
 }
@@ -307,7 +307,7 @@ fn query_members(query: &str) -> Object {
 /// What a client sends for a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Call {
+pub struct HttpRequest {
     /// The HTTP method.
     pub method: &'static str,
     /// The path and query, to be put after the interface's URL.
@@ -320,7 +320,7 @@ pub struct Call {
 const SEGMENT: &AsciiSet =
     &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'/').add(b':').add(b'<').add(b'>').add(b'?').add(b'`').add(b'{').add(b'}');
 
-impl Call {
+impl HttpRequest {
     /// Writes a request as HTTP+JSON in a version that has it.
     ///
     /// # Errors

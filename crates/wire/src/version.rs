@@ -7,7 +7,7 @@ use crate::methods::{self, Named};
 
 /// What a request's `A2A-Version` says, patch number ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked<'a> {
+pub enum RequestedVersion<'a> {
     /// Nothing, or the empty string: by the rules of v1.0 that means 0.3.
     Nothing,
     /// A version that Chancery speaks.
@@ -16,7 +16,7 @@ pub enum Asked<'a> {
     Other(&'a str),
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RequestedVersion<'a> {
     /// Reads the header, or the query parameter of the same name; the header wins.
     #[must_use]
     pub fn parse(header: Option<&'a str>) -> Self {
@@ -80,20 +80,22 @@ impl Spoken {
 /// [`ErrorKind::InvalidRequest`] when the header contradicts the name.
 pub fn of_rpc(method: &str, header: Option<&str>) -> Result<(Spoken, Operation)> {
     let (named, operation) = methods::rpc_method(method).ok_or_else(|| Error::from(ErrorKind::MethodNotFound))?;
-    let asked = Asked::parse(header);
+    let asked = RequestedVersion::parse(header);
     let spoken = match (named, asked) {
-        (Named::In(Version::V1_0), Asked::For(Version::V1_0)) => Spoken::Version(Version::V1_0),
+        (Named::In(Version::V1_0), RequestedVersion::For(Version::V1_0)) => Spoken::Version(Version::V1_0),
         (Named::In(Version::V1_0), _) => return Err(asked.refusal("1.0")),
-        (Named::In(Version::Compact), Asked::Nothing | Asked::For(Version::V1_0)) => Spoken::Version(Version::Compact),
+        (Named::In(Version::Compact), RequestedVersion::Nothing | RequestedVersion::For(Version::V1_0)) => {
+            Spoken::Version(Version::Compact)
+        }
         (Named::In(Version::Compact), _) => return Err(asked.refusal("1.0")),
-        (_, Asked::For(Version::V1_0)) => {
+        (_, RequestedVersion::For(Version::V1_0)) => {
             return Err(Error::new(ErrorKind::InvalidRequest, format!("{method} is not a method of A2A 1.0; see A2A-Version")));
         }
-        (_, Asked::Other(_)) => return Err(asked.refusal("0.1, 0.2, 0.3")),
-        (Named::In(Version::V0_3), Asked::For(Version::V0_2)) => Spoken::Version(Version::V0_2),
+        (_, RequestedVersion::Other(_)) => return Err(asked.refusal("0.1, 0.2, 0.3")),
+        (Named::In(Version::V0_3), RequestedVersion::For(Version::V0_2)) => Spoken::Version(Version::V0_2),
         (Named::In(version), _) => Spoken::Version(version),
-        (Named::InOlder, Asked::Nothing) => Spoken::OfTask,
-        (Named::InOlder, Asked::For(version)) => Spoken::Version(version),
+        (Named::InOlder, RequestedVersion::Nothing) => Spoken::OfTask,
+        (Named::InOlder, RequestedVersion::For(version)) => Spoken::Version(version),
     };
     Ok((spoken, operation))
 }
@@ -105,8 +107,8 @@ pub fn of_rpc_error(method: Option<&str>, header: Option<&str>) -> Version {
     match method.and_then(methods::rpc_method) {
         Some((Named::In(version), _)) => version,
         Some((Named::InOlder, _)) => Version::V0_3,
-        None => match Asked::parse(header) {
-            Asked::For(version) => version,
+        None => match RequestedVersion::parse(header) {
+            RequestedVersion::For(version) => version,
             _ => Version::V0_3,
         },
     }
@@ -144,18 +146,18 @@ mod tests {
     #[test]
     fn a_version_is_major_and_minor_and_the_patch_is_ignored() {
         for (header, asked) in [
-            (None, Asked::Nothing),
-            (Some(""), Asked::Nothing),
-            (Some("1.0"), Asked::For(Version::V1_0)),
-            (Some("1.0.1"), Asked::For(Version::V1_0)),
-            (Some(" 0.3.0 "), Asked::For(Version::V0_3)),
-            (Some("1.1"), Asked::Other("1.1")),
-            (Some("1"), Asked::Other("1")),
-            (Some("1.0."), Asked::Other("1.0.")),
-            (Some("1.0.0.0"), Asked::Other("1.0.0.0")),
-            (Some("latest"), Asked::Other("latest")),
+            (None, RequestedVersion::Nothing),
+            (Some(""), RequestedVersion::Nothing),
+            (Some("1.0"), RequestedVersion::For(Version::V1_0)),
+            (Some("1.0.1"), RequestedVersion::For(Version::V1_0)),
+            (Some(" 0.3.0 "), RequestedVersion::For(Version::V0_3)),
+            (Some("1.1"), RequestedVersion::Other("1.1")),
+            (Some("1"), RequestedVersion::Other("1")),
+            (Some("1.0."), RequestedVersion::Other("1.0.")),
+            (Some("1.0.0.0"), RequestedVersion::Other("1.0.0.0")),
+            (Some("latest"), RequestedVersion::Other("latest")),
         ] {
-            assert_eq!(Asked::parse(header), asked, "{header:?}");
+            assert_eq!(RequestedVersion::parse(header), asked, "{header:?}");
         }
     }
 

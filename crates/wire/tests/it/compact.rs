@@ -104,7 +104,7 @@ fn every_exchange_comes_back_as_it_was() {
         match name.strip_prefix("dialect-003/").unwrap() {
             // Cards and webhooks are no exchanges; they have tests of their own.
             "card" | "rest-card" | "push-delivery" => {}
-            // The dialect writes the form of JSON-RPC; the body of HTTP+JSON is rest::Call's, below.
+            // The dialect writes the form of JSON-RPC; the body of HTTP+JSON is rest::HttpRequest's, below.
             "rest-push-create" => vector::exchange(&plain(vector), false),
             _ => vector::exchange(&plain(vector), true),
         }
@@ -160,7 +160,7 @@ fn a_client_calls_the_paths_that_the_server_knows() {
     for vector in folder("dialect-003").into_iter().filter(|vector| vector.binding() == "HTTP+JSON") {
         let name = &vector.name;
         let (_, operation, request) = read_request(&vector);
-        let call = rest::Call::new(COMPACT, &request).unwrap();
+        let call = rest::HttpRequest::new(COMPACT, &request).unwrap();
         assert_eq!(call.method, vector.text("/request/method"), "{name}");
         let (path, query) = call.target.split_once('?').unwrap_or((&call.target, ""));
         let golden = vector.text("/request/target");
@@ -458,7 +458,7 @@ fn lists_are_asked_for_and_answered_in_pages() {
     });
     let list = request(Operation::ListTasks, params.clone());
     assert_exact("list", &parse(&COMPACT.encode_request(&list).unwrap()), &params);
-    let call = rest::Call::new(COMPACT, &list).unwrap();
+    let call = rest::HttpRequest::new(COMPACT, &list).unwrap();
     assert!(call.target.contains("status_timestamp_after=") && call.target.contains("include_artifacts=true"), "{}", call.target);
 
     let page = json!({"configs": [{"configId": "a", "url": "https://c.example"}], "nextPageToken": "n"});

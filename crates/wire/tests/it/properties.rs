@@ -8,7 +8,7 @@ use chancery_core::{
 };
 use chancery_wire::{
     Dialect, StreamMemory,
-    rest::{Call, Route},
+    rest::{HttpRequest, Route},
 };
 
 use crate::generate::Generator;
@@ -326,7 +326,7 @@ fn requests_come_back_over_http(dialect: Dialect) {
         if let (Request::CancelTask(cancel), Dialect::Compact) = (&mut request, dialect) {
             cancel.metadata.clear();
         }
-        let call = Call::new(dialect, &request).unwrap();
+        let call = HttpRequest::new(dialect, &request).unwrap();
         let (path, query) = call.target.split_once('?').unwrap_or((&call.target, ""));
         let header = (dialect == Dialect::V1_0).then_some("1.0");
         let path = if dialect == Dialect::Compact { format!("/compact{path}") } else { path.to_owned() };

@@ -6,7 +6,7 @@ use chancery_core::{
 };
 use chancery_wire::{
     Dialect, StreamMemory, errors,
-    rest::{self, Call, Route},
+    rest::{self, HttpRequest, Route},
 };
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ fn a_form_that_is_only_read_means_the_same_as_the_one_we_write() {
 fn our_calls_go_where_the_golden_ones_go() {
     for vector in vectors().iter().filter(|vector| vector.name != "v0.3/rest-message-send-doc-shape") {
         let (dialect, _, request) = read_request(vector);
-        let call = Call::new(dialect, &request).unwrap();
+        let call = HttpRequest::new(dialect, &request).unwrap();
         assert_eq!(call.target, vector.text("/request/target"), "{}", vector.name);
         // All known servers take GET for a subscription; only some clients send POST.
         let method = if vector.name == "v0.3/rest-subscribe-post" { "GET" } else { vector.text("/request/method") };
@@ -473,7 +473,7 @@ fn a_history_length_of_zero_says_nothing() {
     }
     let mut get = chancery_core::GetTask::new("t");
     get.history_length = Some(0);
-    let call = Call::new(REST, &Request::GetTask(get.clone())).unwrap();
+    let call = HttpRequest::new(REST, &Request::GetTask(get.clone())).unwrap();
     assert_eq!(call.target, "/v1/tasks/t");
     assert_eq!(REST.encode_request(&Request::GetTask(get)).unwrap(), br#"{"name":"tasks/t"}"#);
     let mut none = SendMessage::new("hi");
@@ -579,7 +579,7 @@ fn tasks_are_listed_by_the_names_of_the_draft() {
     let expected = json!({"contextId": "c", "status": "TASK_STATE_CANCELED", "pageSize": 5, "pageToken": "p", "historyLength": 2,
         "statusTimestampAfter": "2023-11-14T22:13:20.123Z", "includeArtifacts": true});
     assert_exact("read", &canonical_request(&request), &expected);
-    assert_eq!(Call::new(REST, &request).unwrap().target, format!("/v1/tasks?{query}"));
+    assert_eq!(HttpRequest::new(REST, &request).unwrap().target, format!("/v1/tasks?{query}"));
     assert_eq!(REST.decode_request(Operation::ListTasks, &REST.encode_request(&request).unwrap()).unwrap(), request);
     let nothing = request_of(("GET", "/v1/tasks"), "", "");
     assert_exact("no history unless asked for", &canonical_request(&nothing), &json!({"historyLength": 0}));
@@ -613,7 +613,7 @@ fn the_tenant_of_the_hosted_variant_is_in_the_body_or_in_the_query() {
     let read = send(r#"{"tenant":"north","message":{"messageId":"m","role":"ROLE_USER","content":[{"text":"x"}]}}"#);
     assert_eq!(read.tenant, "north");
     let request = Request::SendMessage(Box::new(read));
-    let call = Call::new(REST, &request).unwrap();
+    let call = HttpRequest::new(REST, &request).unwrap();
     assert_eq!(call.target, "/v1/message:send");
     assert_eq!(parse(&call.body.unwrap())["tenant"], "north");
     for (method, path, query) in [
@@ -627,12 +627,12 @@ fn the_tenant_of_the_hosted_variant_is_in_the_body_or_in_the_query() {
     ] {
         let request = request_of((method, path), query, "");
         assert_eq!(request.tenant(), "north", "{path}");
-        assert_eq!(Call::new(REST, &request).unwrap().target, format!("{path}?{query}"));
+        assert_eq!(HttpRequest::new(REST, &request).unwrap().target, format!("{path}?{query}"));
     }
     for (path, body) in [("/v1/tasks/t:cancel", "{}"), ("/v1/tasks/t/pushNotificationConfigs", r#"{"url":"https://c.example"}"#)] {
         let mut request = request_of(("POST", path), "", body);
         request.set_tenant("north");
-        let call = Call::new(REST, &request).unwrap();
+        let call = HttpRequest::new(REST, &request).unwrap();
         assert_eq!(request_of(("POST", &call.target), "", str::from_utf8(&call.body.unwrap()).unwrap()), request, "{path}");
     }
 }

@@ -126,7 +126,7 @@ fn every_request_goes_out_with_the_method_path_and_query_of_its_vector() {
             }
             assert_exact(&vector.name, &ours, golden);
         } else if !exempt(&CALLED_OTHERWISE, vector) {
-            let call = rest::Call::new(dialect, &request).unwrap();
+            let call = rest::HttpRequest::new(dialect, &request).unwrap();
             assert_eq!(
                 (call.method, call.target.as_str()),
                 (vector.text("/request/method"), vector.text("/request/target")),

@@ -20,7 +20,7 @@ use crate::{
     pb_json::{object_to_struct, struct_to_object},
     proto::a2a_v1 as pb,
     v1_0::proto::path::within,
-    version::Asked,
+    version::RequestedVersion,
 };
 
 /// The version that we declare; peers compare the first two numbers.
@@ -59,7 +59,7 @@ pub fn card_to_proto(card: &Card) -> pb::AgentCard {
 }
 
 fn is_v0_3(interface: &Interface) -> bool {
-    Asked::parse(Some(&interface.protocol_version)) == Asked::For(Version::V0_3)
+    RequestedVersion::parse(Some(&interface.protocol_version)) == RequestedVersion::For(Version::V0_3)
 }
 
 fn write_interface(interface: &Interface) -> pb::AgentInterface {
@@ -188,10 +188,10 @@ pub fn card_from_proto(wire: pb::AgentCard) -> Result<Card> {
 
 /// The main address and the additional ones, each once, the preferred one first (V03-CARD-014).
 fn read_interfaces(version: &str, url: String, transport: String, additional: Vec<pb::AgentInterface>) -> Vec<Interface> {
-    let version = match Asked::parse(Some(version)) {
-        Asked::Nothing => Version::V0_3.as_str(),
-        Asked::For(version) => version.as_str(),
-        Asked::Other(text) => text,
+    let version = match RequestedVersion::parse(Some(version)) {
+        RequestedVersion::Nothing => Version::V0_3.as_str(),
+        RequestedVersion::For(version) => version.as_str(),
+        RequestedVersion::Other(text) => text,
     };
     let transport = if transport.is_empty() { Binding::JsonRpc.as_str().to_owned() } else { transport };
     let main = pb::AgentInterface { url, transport };

@@ -17,24 +17,26 @@ use crate::{
 pub(super) fn request(request: &Request) -> Result<Vec<u8>> {
     match request {
         Request::SendMessage(send) | Request::StreamMessage(send) => json::write(&SendWire::new(send)),
-        Request::GetTask(get) => json::write(&Call {
+        Request::GetTask(get) => json::write(&NamedRequest {
             history_length: get.history_length.filter(|length| *length != 0),
-            ..Call::of(TaskName(&get.id), &get.tenant)
+            ..NamedRequest::of(TaskName(&get.id), &get.tenant)
         }),
         Request::ListTasks(list) => json::write(&ListTasksWire::new(list)),
         Request::CancelTask(cancel) => {
-            json::write(&Call { metadata: filled(&cancel.metadata), ..Call::of(TaskName(&cancel.id), &cancel.tenant) })
+            json::write(&NamedRequest { metadata: filled(&cancel.metadata), ..NamedRequest::of(TaskName(&cancel.id), &cancel.tenant) })
         }
-        Request::Subscribe(subscribe) => json::write(&Call::of(TaskName(&subscribe.id), &subscribe.tenant)),
+        Request::Subscribe(subscribe) => json::write(&NamedRequest::of(TaskName(&subscribe.id), &subscribe.tenant)),
         Request::CreatePushConfig(config) => json::write(&CreateWire::new(config)),
-        Request::GetPushConfig(get) => json::write(&Call::of(ConfigName::new(&get.task_id, get.id.as_ref()), &get.tenant)),
+        Request::GetPushConfig(get) => json::write(&NamedRequest::of(ConfigName::new(&get.task_id, get.id.as_ref()), &get.tenant)),
         Request::ListPushConfigs(list) => json::write(&ListConfigs {
             parent: TaskName(&list.task_id),
             page_size: Some(list.page_size).filter(|size| *size != 0),
             page_token: text(&list.page_token),
             tenant: text(&list.tenant),
         }),
-        Request::DeletePushConfig(delete) => json::write(&Call::of(ConfigName::new(&delete.task_id, Some(&delete.id)), &delete.tenant)),
+        Request::DeletePushConfig(delete) => {
+            json::write(&NamedRequest::of(ConfigName::new(&delete.task_id, Some(&delete.id)), &delete.tenant))
+        }
         Request::GetExtendedCard(get) => json::write(&Tenant { tenant: text(&get.tenant) }),
     }
 }
@@ -108,7 +110,7 @@ impl<'a> SendWire<'a> {
 /// A request that names a task or a config and says little else.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Call<'a, N> {
+struct NamedRequest<'a, N> {
     name: N,
     #[serde(skip_serializing_if = "Option::is_none")]
     history_length: Option<i32>,
@@ -118,7 +120,7 @@ struct Call<'a, N> {
     tenant: Option<&'a str>,
 }
 
-impl<'a, N> Call<'a, N> {
+impl<'a, N> NamedRequest<'a, N> {
     fn of(name: N, tenant: &'a str) -> Self {
         Self { name, history_length: None, metadata: None, tenant: text(tenant) }
     }
