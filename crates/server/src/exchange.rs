@@ -65,6 +65,14 @@ pub(crate) struct Done {
     pub(crate) permit: Option<StreamPermit>,
 }
 
+impl Done {
+    /// Whether the operation was called: the caller was let in, and within its limits.
+    pub(crate) fn was_answered(&self) -> bool {
+        let limited = |error: &Error| matches!(error.kind(), ErrorKind::RateLimited | ErrorKind::Unavailable);
+        self.challenges.is_none() && !self.answer.as_ref().is_err_and(limited)
+    }
+}
+
 impl<'a> Exchange<'a> {
     /// Lets a caller in, by the head of its request alone. Until then it takes no place from anybody.
     pub(crate) async fn begin(router: &'a Inner, agent: &'a Hosted, head: &'a Parts, peer: Option<IpAddr>) -> Result<Self, Denial> {

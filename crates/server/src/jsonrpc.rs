@@ -1,6 +1,6 @@
 //! JSON-RPC: one path for all methods of all versions.
 
-use chancery_core::{Answer, Binding, Error, ErrorKind, GetTask, Origin, Reply, Request, Result, Version};
+use chancery_core::{Answer, Binding, Caller, Error, ErrorKind, GetTask, Origin, Reply, Request, Result, TaskId, Version};
 use chancery_wire::{
     Dialect, StreamMemory, errors, facts, jsonrpc,
     jsonrpc::{Call, Id, InvalidCall},
@@ -28,13 +28,8 @@ pub(crate) async fn answer(exchange: &Exchange<'_>, body: &[u8]) -> Response<Bod
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
         return Box::pin(batch(exchange, body)).await;
     }
-    if let Some(call) = Call::glimpse(body)
-        && let Ok(asked) = read(exchange, &call, false).await
-    {
-        return asked_for(exchange, call.answer_id(), asked).await;
-    }
     match Call::parse(body) {
-        Ok(call) => Box::pin(single(exchange, &call, false)).await,
+        Ok(call) => single(exchange, &call, false).await,
         Err(refused) => unread(exchange, refused),
     }
 }
@@ -92,8 +87,8 @@ async fn batch(exchange: &Exchange<'_>, body: &[u8]) -> Response<Body> {
 }
 
 async fn single(exchange: &Exchange<'_>, call: &Call<'_>, in_batch: bool) -> Response<Body> {
-    match read(exchange, call, in_batch).await {
-        Ok(asked) => asked_for(exchange, call.answer_id(), asked).await,
+    match read(exchange, call, in_batch) {
+        Ok(request) => run(exchange, call.answer_id(), request).await,
         Err(error) => {
             exchange.router.meter.refused();
             failure(dialect_of_error(exchange, Some(&call.method)), &call.answer_id(), &error)
@@ -102,16 +97,26 @@ async fn single(exchange: &Exchange<'_>, call: &Call<'_>, in_batch: bool) -> Res
 }
 
 /// What a call asks, and in which version.
-struct Asked {
+struct RpcRequest {
+    /// The one it is read in. The one to answer in may be known by its task only.
     version: Version,
     spoken: Spoken,
     request: Box<Request>,
 }
 
-async fn asked_for(exchange: &Exchange<'_>, id: Id, asked: Asked) -> Response<Body> {
-    let Asked { version, spoken, request } = asked;
+async fn run(exchange: &Exchange<'_>, id: Id, request: RpcRequest) -> Response<Body> {
+    let RpcRequest { version, spoken, request } = request;
     let naming = (spoken == Spoken::OfTask).then(|| Box::new(exchange.naming_tasks()));
+    let subscribed = match &*request {
+        Request::Subscribe(subscribe) if spoken == Spoken::OfTask => Some(subscribe.id.clone()),
+        _ => None,
+    };
     let done = naming.as_deref().unwrap_or(exchange).run(version, Binding::JsonRpc, request).await;
+    // The events of a stream do not say which version made their task, other answers do.
+    let version = match subscribed {
+        Some(task) if done.was_answered() => spoken.resolve(Box::pin(made_in(exchange, &done.caller, task)).await),
+        _ => version,
+    };
     let mut response = match done.answer {
         Ok(Answer::Reply(reply)) => success(version, spoken, &id, &reply),
         Ok(Answer::Stream(events)) => {
@@ -136,7 +141,7 @@ async fn asked_for(exchange: &Exchange<'_>, id: Id, asked: Asked) -> Response<Bo
     response
 }
 
-async fn read(exchange: &Exchange<'_>, call: &Call<'_>, in_batch: bool) -> Result<Asked> {
+fn read(exchange: &Exchange<'_>, call: &Call<'_>, in_batch: bool) -> Result<RpcRequest> {
     exchange.demand_json()?;
     let said = exchange.version();
     let said = said.as_deref();
@@ -155,20 +160,15 @@ async fn read(exchange: &Exchange<'_>, call: &Call<'_>, in_batch: bool) -> Resul
         return Err(Error::new(ErrorKind::InvalidRequest, "A call needs an id").violation("request", "id must be a string or an integer"));
     }
     let request = jsonrpc::dialect(version).request(operation, call.params(), &exchange.router.limits.message)?;
-    let version = match (&request, spoken) {
-        // A stream has its version from its first event on; other answers show it themselves.
-        (Request::Subscribe(subscribe), Spoken::OfTask) => {
-            let mut caller = exchange.who.clone().naming_tasks();
-            caller.call_mut().grant = call::grant(&exchange.head.headers);
-            caller.identity_mut().tenant.clone_from(&subscribe.tenant);
-            let mut get = GetTask::new(subscribe.id.clone());
-            get.history_length = Some(0);
-            let created = exchange.agent.operations.get_task(&caller, get).await.ok();
-            spoken.resolve(created.and_then(|task| Some(task.task().ok()?.record.origin.version)))
-        }
-        _ => version,
-    };
-    Ok(Asked { version, spoken, request: Box::new(request) })
+    Ok(RpcRequest { version, spoken, request: Box::new(request) })
+}
+
+/// The version that made a task, for a caller who has been let in.
+async fn made_in(exchange: &Exchange<'_>, caller: &Caller, task: TaskId) -> Option<Version> {
+    let mut get = GetTask::new(task);
+    get.history_length = Some(0);
+    let task = exchange.agent.operations.get_task(caller, get).await.ok()?;
+    Some(task.task().ok()?.record.origin.version)
 }
 
 fn success(version: Version, spoken: Spoken, id: &Id, reply: &Reply) -> Response<Body> {

@@ -1,12 +1,21 @@
 //! Operations without an engine: they answer every message with its words.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
 use async_trait::async_trait;
 use chancery_core::{
     Caller, CancelTask, Card, DeletePushConfig, Error, ErrorKind, EventStream, GetExtendedCard, GetPushConfig, GetTask, LazyTask,
     ListPushConfigs, ListTasks, Message, Operations, PushConfig, PushConfigPage, Result, SendMessage, SendReply, Subscribe, Task, TaskPage,
 };
 
-pub(crate) struct Echo;
+#[derive(Clone, Default)]
+pub(crate) struct Echo {
+    /// How often a task was asked for.
+    pub(crate) reads: Arc<AtomicUsize>,
+}
 
 /// The card of the operations, which does not know where they are.
 pub(crate) fn card() -> Card {
@@ -29,6 +38,7 @@ impl Operations for Echo {
     }
 
     async fn get_task(&self, _: &Caller, _: GetTask) -> Result<LazyTask> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
         Err(missing())
     }
 

@@ -17,7 +17,7 @@ use crate::echo::{Echo, card};
 type Body = Full<bytes::Bytes>;
 
 fn router() -> Router {
-    Router::builder().base_url("https://agents.example/a2a/").endpoint(Endpoint::new("/", card(), Echo)).build().unwrap()
+    Router::builder().base_url("https://agents.example/a2a/").endpoint(Endpoint::new("/", card(), Echo::default())).build().unwrap()
 }
 
 fn get(path: &str) -> Request<Body> {
@@ -63,7 +63,7 @@ async fn an_axum_application_serves_it_beside_routes_of_its_own() {
     let application = axum::Router::new()
         .route("/hello", axum::routing::get(async || "Hello"))
         .nest_service("/a2a", router())
-        .fallback_service(Router::builder().endpoint(Endpoint::new("/", card(), Echo)).build().unwrap());
+        .fallback_service(Router::builder().endpoint(Endpoint::new("/", card(), Echo::default())).build().unwrap());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, application).await });
@@ -98,8 +98,8 @@ async fn each_endpoint_has_its_own_path_callers_and_bindings() {
     let keys = Scheme::bearer().holder(Holder::new("ada", Digest::of("a secret of ada's")));
     let options = EndpointOptions::new().auth(Auth::new().scheme("bearer", keys)).bindings([Binding::JsonRpc]);
     let router = Router::builder()
-        .endpoint(Endpoint::new("/", card(), Echo))
-        .endpoint(Endpoint::new("/private", card(), Echo).options(options))
+        .endpoint(Endpoint::new("/", card(), Echo::default()))
+        .endpoint(Endpoint::new("/private", card(), Echo::default()).options(options))
         .build()
         .unwrap();
     assert_eq!(words(router.clone().oneshot(send("/")).await.unwrap()).await, "nobody: hello");
@@ -116,7 +116,7 @@ async fn each_endpoint_has_its_own_path_callers_and_bindings() {
 async fn anonymous_callers_are_counted_by_the_address_in_the_request() {
     let mut limits = chancery_server::Limits::default();
     limits.requests_per_second = Some(1);
-    let router = Router::builder().limits(limits).endpoint(Endpoint::new("/", card(), Echo)).build().unwrap();
+    let router = Router::builder().limits(limits).endpoint(Endpoint::new("/", card(), Echo::default())).build().unwrap();
     let from = |last: u8| {
         let mut request = send("/");
         request.extensions_mut().insert(PeerAddress([192, 0, 2, last].into()));
@@ -136,4 +136,27 @@ async fn a_closed_router_is_not_ready_and_still_answers() {
     router.close();
     assert_eq!(router.clone().oneshot(get("/readyz")).await.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(words(router.oneshot(send("/")).await.unwrap()).await, "nobody: hello");
+}
+
+#[tokio::test]
+async fn nothing_is_read_for_a_caller_who_is_not_let_in_or_over_its_limits() {
+    let echo = Echo::default();
+    let mut limits = chancery_server::Limits::default();
+    limits.streams_per_caller = 0;
+    let keys = Scheme::bearer().holder(Holder::new("ada", Digest::of("a secret of ada's")));
+    let auth = Auth::new().scheme("bearer", keys).scopes_to_read(["tasks.read"]);
+    let router = Router::builder()
+        .limits(limits)
+        .endpoint(Endpoint::new("/", card(), echo.clone()))
+        .endpoint(Endpoint::new("/private", card(), echo.clone()).options(EndpointOptions::new().auth(auth)))
+        .build()
+        .unwrap();
+    // A method of v0.1 and v0.3: which of them is meant is known by the task only.
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tasks/resubscribe", "params": {"id": "t1"}});
+    for (path, status) in [("/private", StatusCode::FORBIDDEN), ("/", StatusCode::TOO_MANY_REQUESTS)] {
+        let request = Request::post(path).header("authorization", "Bearer a secret of ada's");
+        let answer = router.clone().oneshot(request.body(Body::from(call.to_string())).unwrap()).await.unwrap();
+        assert_eq!(answer.status(), status, "{path}");
+    }
+    assert_eq!(echo.reads.load(std::sync::atomic::Ordering::SeqCst), 0);
 }

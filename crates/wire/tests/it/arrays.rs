@@ -108,7 +108,7 @@ fn an_envelope_is_no_array() {
     jsonrpc::Response::parse(br#"[1,{}]"#).unwrap_err();
 }
 
-/// Whatever is asked over JSON-RPC is read to its end, also where nothing in it matters: `Call::glimpse` relies on it.
+/// Whatever is asked over JSON-RPC is read to its end, also where nothing in it matters.
 #[test]
 fn no_parameters_are_read_in_part() {
     let spoken = |dialect: &Dialect| Dialect::of(dialect.version(), Binding::JsonRpc) == Some(*dialect);
