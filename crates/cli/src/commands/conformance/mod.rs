@@ -1,33 +1,27 @@
 //! `a2a conformance`: does an agent keep the rules of the protocol; does this program keep those of its own.
 
-mod choice;
 mod cli;
-mod faulty;
-mod finding;
-mod live;
 mod report;
+mod target;
 
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},
 };
 
+use chancery_check::{FailOn, Finding, Level, Options, Progress, Report, Selection, Status, Suite};
 use tokio::signal::unix::{SignalKind, signal};
 
-use self::{
-    choice::Choice,
-    finding::{Finding, Level, Report, Status},
-};
-use crate::{args::Conformance, context::Context, trouble::Trouble};
+use crate::{args::Conformance, context::Context, print::Notes, trouble::Trouble};
 
 pub(crate) async fn run(context: &Context, args: &Conformance) -> Result<(), Trouble> {
     args.report.iter().try_for_each(|path| report::ending(path).map(drop))?;
-    let choice = Choice { only: args.only.clone(), skip: args.skip.clone() };
+    let selection = Selection { only: args.only.clone(), skip: args.skip.clone() };
     if args.cli {
         if args.list {
             return list(context, &cli::listed());
         }
-        let found = checked_aside(context, choice).await?;
+        let found = check_program(context, selection).await?;
         args.report.iter().try_for_each(|path| report::write(path, &found.report, &found.official))?;
         return told(context, args, &found.report);
     }
@@ -40,36 +34,77 @@ pub(crate) async fn run(context: &Context, args: &Conformance) -> Result<(), Tro
     if let Some(id) = &args.explain {
         return explain(context, id);
     }
-    let level = match args.level.as_str() {
-        "must" => Level::Must,
-        "should" => Level::Should,
-        _ => Level::May,
-    };
-    let wanted = live::Wanted {
-        suite: args.suite.clone(),
-        level,
-        choice: choice.clone(),
-        read_only: args.read_only,
-        versions: args.versions.clone(),
-        fail_on: args.fail_on.clone(),
-    };
+    let options = options(args, selection);
     if args.list {
-        return list(context, &live::listed(&wanted));
+        return list(context, &chancery_check::listed(&options));
     }
-    let checking = async { if args.self_test { faulty::run(context, &choice).await } else { live::run(context, &wanted).await } };
-    let report = tokio::select! {
+    let checking = async { if args.self_test { self_test(context, &options.selection).await } else { check(context, &options).await } };
+    let mut report = tokio::select! {
         report = checking => report?,
         code = stopped() => return Err(Trouble::stopped(code)),
     };
+    context.notes.clear();
+    report.tool = format!("a2a {}", env!("CARGO_PKG_VERSION"));
     args.report.iter().try_for_each(|path| report::write(path, &report, &report.document()))?;
     told(context, args, &report)
 }
 
+fn options(args: &Conformance, selection: Selection) -> Options {
+    Options {
+        suite: match args.suite.as_str() {
+            "tck" => Suite::Tck,
+            "all" => Suite::All,
+            _ => Suite::Core,
+        },
+        level: match args.level.as_str() {
+            "must" => Level::Must,
+            "should" => Level::Should,
+            _ => Level::May,
+        },
+        selection,
+        read_only: args.read_only,
+        versions: args.versions.clone(),
+        fail_on: match args.fail_on.as_str() {
+            "should" | "any" => FailOn::Should,
+            "never" => FailOn::Never,
+            _ => FailOn::Must,
+        },
+    }
+}
+
+/// Checks the agent that the settings name.
+async fn check(context: &Context, options: &Options) -> Result<Report, Trouble> {
+    let target = target::target(context).await?;
+    chancery_check::run(&target, options, &|progress| show(&context.notes, progress)).await.map_err(target::trouble)
+}
+
+/// Checks the checks: the demo of this program is the sound agent behind the faults.
+async fn self_test(context: &Context, selection: &Selection) -> Result<Report, Trouble> {
+    let desk = cli::Desk::open(&Arc::default())?;
+    let progress = |progress: Progress<'_>| {
+        if let Progress::Begun { id, .. } = progress {
+            context.notes.progress(id);
+        }
+    };
+    chancery_check::self_test(desk.port(), selection, &progress).await.map_err(target::trouble)
+}
+
+/// Draws how far a run is.
+fn show(notes: &Notes, progress: Progress<'_>) {
+    match progress {
+        Progress::Begun { id, place } => notes.progress(&format!("{id} {place}")),
+        Progress::Done { id, place, status, took } => {
+            notes.debug(&format!("{id} {place} {status:?} {:.0} ms", took.as_secs_f64() * 1e3));
+        }
+        _ => {}
+    }
+}
+
 /// Checks this program on threads of their own, and ends them when the user wants that.
-async fn checked_aside(context: &Context, choice: Choice) -> Result<cli::Found, Trouble> {
+async fn check_program(context: &Context, selection: Selection) -> Result<cli::Found, Trouble> {
     let stop = Arc::new(AtomicBool::new(false));
     let (notes, asked) = (context.notes.clone(), stop.clone());
-    let mut running = tokio::task::spawn_blocking(move || cli::run(&notes, &choice, &asked));
+    let mut running = tokio::task::spawn_blocking(move || cli::run(&notes, &selection, &asked));
     let ended = tokio::select! {
         ended = &mut running => ended,
         code = stopped() => {
@@ -95,7 +130,7 @@ async fn stopped() -> u8 {
 
 /// Says what a check is about.
 fn explain(context: &Context, id: &str) -> Result<(), Trouble> {
-    let Some((finding, scope)) = live::explained(id) else {
+    let Some((finding, scope)) = chancery_check::explained(id) else {
         return Err(Trouble::usage(format!("there is no check {id}")).hint("a2a conformance --list"));
     };
     let document = serde_json::json!({

@@ -14,18 +14,16 @@ use std::{
     time::Instant,
 };
 
+use chancery_check::{Finding, Level, Report, Selection, Status};
+use chancery_core::sync::Mutex;
+
 pub(super) use self::trial::Desk;
 use self::{
     official::Outcome,
     table::{ROWS, Row},
     trial::{Checked, Miss},
 };
-use super::{
-    choice::Choice,
-    finding::{Finding, Level, Report, Status},
-};
 use crate::{print::Notes, trouble::Trouble};
-use chancery_core::sync::Mutex;
 
 /// How many checks run at a time. Most of their time they wait.
 const WORKERS: usize = 6;
@@ -42,7 +40,7 @@ pub(super) fn listed() -> Vec<Finding> {
 }
 
 /// Runs every requirement that is chosen; the others are not measured. Once `stop` is set, nothing more is begun.
-pub(super) fn run(notes: &Notes, choice: &Choice, stop: &Arc<AtomicBool>) -> Result<Found, Trouble> {
+pub(super) fn run(notes: &Notes, selection: &Selection, stop: &Arc<AtomicBool>) -> Result<Found, Trouble> {
     let begun = Instant::now();
     let desk = Desk::open(stop)?;
     let next = AtomicUsize::new(0);
@@ -52,7 +50,7 @@ pub(super) fn run(notes: &Notes, choice: &Choice, stop: &Arc<AtomicBool>) -> Res
         for _ in 0..WORKERS {
             scope.spawn(|| {
                 while let Some((at, row)) = ROWS.get(next.fetch_add(1, Ordering::Relaxed)).map(|row| (position(row), row)) {
-                    let outcome = match choice.takes(row.id) && !stop.load(Ordering::Relaxed) {
+                    let outcome = match selection.takes(row.id) && !stop.load(Ordering::Relaxed) {
                         true => one(&desk, row.id, &codes, row.check),
                         false => Outcome { status: "not_measured", note: "it was not asked for".to_owned(), evidence: Vec::new() },
                     };
@@ -73,7 +71,9 @@ pub(super) fn run(notes: &Notes, choice: &Choice, stop: &Arc<AtomicBool>) -> Res
     let verdict = verdict(&rows);
     let findings = rows.into_iter().map(|(row, outcome)| finding(row, outcome)).collect();
     let subject = format!("a2a {}", env!("CARGO_PKG_VERSION"));
-    let report = Report { subject, interfaces: Vec::new(), suite: "cli".to_owned(), findings, took: begun.elapsed(), verdict };
+    let tool = subject.clone();
+    let took = begun.elapsed();
+    let report = Report { subject, tool, interfaces: Vec::new(), suite: "cli".to_owned(), findings, took, verdict };
     Ok(Found { report, official })
 }
 

@@ -1,4 +1,4 @@
-//! The checks. Each is named like its rule, and looks at one thing.
+//! The table of checks. Each is named like its rule, and looks at one thing.
 
 mod card;
 mod form;
@@ -12,10 +12,10 @@ use std::{future::Future, pin::Pin};
 use chancery_core::{Binding, ErrorKind, Operation};
 use serde_json::{Value, json};
 
-use super::{
-    super::finding::Level,
-    Miss, Place,
-    line::{Answer, Line},
+use crate::{
+    agent::{Miss, Place},
+    finding::Level,
+    interface::{Answer, Interface},
 };
 
 /// What a check comes to.
@@ -248,9 +248,9 @@ fn id(task: &Value) -> &str {
 }
 
 /// Sends words, and gives the task that came of it.
-async fn task(line: &Line, words: &str, immediate: bool) -> Result<Value, Miss> {
+async fn task(interface: &Interface, words: &str, immediate: bool) -> Result<Value, Miss> {
     let configuration = if immediate { json!({"returnImmediately": true}) } else { json!({}) };
-    let answer = line.call(Operation::SendMessage, json!({"message": message(words), "configuration": configuration})).await?;
+    let answer = interface.call(Operation::SendMessage, json!({"message": message(words), "configuration": configuration})).await?;
     let result = answer.result("a message")?;
     match result.get("task") {
         Some(task) if !id(task).is_empty() => Ok(task.clone()),
@@ -259,9 +259,9 @@ async fn task(line: &Line, words: &str, immediate: bool) -> Result<Value, Miss> 
 }
 
 /// A task that has ended, made once for an interface.
-async fn done(line: &Line) -> Result<Value, Miss> {
-    let made = line.done.get_or_init(|| async {
-        let task = task(line, HELLO, false).await?;
+async fn done(interface: &Interface) -> Result<Value, Miss> {
+    let made = interface.done.get_or_init(|| async {
+        let task = task(interface, HELLO, false).await?;
         if is_terminal(state(&task)) {
             return Ok(task);
         }
@@ -271,8 +271,8 @@ async fn done(line: &Line) -> Result<Value, Miss> {
 }
 
 /// A task that is still being worked on.
-async fn running(line: &Line, words: &str) -> Result<Value, Miss> {
-    let task = task(line, words, true).await?;
+async fn running(interface: &Interface, words: &str) -> Result<Value, Miss> {
+    let task = task(interface, words, true).await?;
     if is_terminal(state(&task)) || is_interrupted(state(&task)) {
         return Err(Miss::NotTested("the agent makes no task that takes time".to_owned()));
     }
@@ -280,8 +280,8 @@ async fn running(line: &Line, words: &str) -> Result<Value, Miss> {
 }
 
 /// A task that waits for input.
-async fn asking(line: &Line) -> Result<Value, Miss> {
-    let task = task(line, "ask", false).await?;
+async fn asking(interface: &Interface) -> Result<Value, Miss> {
+    let task = task(interface, "ask", false).await?;
     match state(&task) {
         "TASK_STATE_INPUT_REQUIRED" => Ok(task),
         _ => Err(Miss::NotTested("the agent makes no task that waits for input".to_owned())),
@@ -289,15 +289,15 @@ async fn asking(line: &Line) -> Result<Value, Miss> {
 }
 
 /// Ends a task that nobody needs any more.
-async fn dismissed(line: &Line, task: &Value) {
+async fn dismissed(interface: &Interface, task: &Value) {
     // Whether that works is another check's business.
-    drop(line.call(Operation::CancelTask, json!({"id": task["id"]})).await);
+    drop(interface.call(Operation::CancelTask, json!({"id": task["id"]})).await);
 }
 
 /// Demands that an answer is the error of a kind.
-fn refused(line: &Line, answer: Answer, what: &str, kind: ErrorKind) -> Checked {
+fn refused(interface: &Interface, answer: Answer, what: &str, kind: ErrorKind) -> Checked {
     let fault = answer.fault(what)?;
-    demand!(fault.is(kind, line.binding), "{what} answers {}, expected {}", fault.words(), expected(kind, line.binding));
+    demand!(fault.is(kind, interface.binding), "{what} answers {}, expected {}", fault.words(), expected(kind, interface.binding));
     Ok(())
 }
 

@@ -1,13 +1,14 @@
-//! The card.
+//! Checks of the agent card and how it is served.
 
 use chancery_core::{Operation, Validate as _};
 use serde_json::{Value, json};
 
-use super::{super::Place, Checked, Miss, NOBODY, demand};
+use super::{Checked, Miss, NOBODY, demand};
+use crate::agent::Place;
 
 /// What was fetched; a card that was read from a file cannot be looked at.
 fn served<'a>(place: &'a Place<'_>) -> Result<&'a http::HeaderMap, Miss> {
-    place.site.served.as_ref().map(|served| &served.1).ok_or_else(|| Miss::NotTested("the card was not fetched over HTTP".to_owned()))
+    place.agent.served.as_ref().map(|served| &served.1).ok_or_else(|| Miss::NotTested("the card was not fetched over HTTP".to_owned()))
 }
 
 fn header<'a>(place: &'a Place<'_>, name: &str) -> Result<Option<&'a str>, Miss> {
@@ -15,23 +16,23 @@ fn header<'a>(place: &'a Place<'_>, name: &str) -> Result<Option<&'a str>, Miss>
 }
 
 pub(super) async fn available(place: &Place<'_>) -> Checked {
-    demand!(place.site.body.is_object(), "the card is no JSON object");
+    demand!(place.agent.body.is_object(), "the card is no JSON object");
     Ok(())
 }
 
 pub(super) async fn well_known(place: &Place<'_>) -> Checked {
     served(place)?;
-    let Some((url, _)) = &place.site.served else { return Ok(()) };
+    let Some((url, _)) = &place.agent.served else { return Ok(()) };
     let parsed = url::Url::parse(url).map_err(|error| Miss::NotTested(error.to_string()))?;
     if parsed.path() != "/.well-known/agent-card.json" {
         return Err(Miss::NotTested("the card was named by a URL of its own".to_owned()));
     }
-    demand!(place.site.body["name"].is_string(), "what is there is no AgentCard");
+    demand!(place.agent.body["name"].is_string(), "what is there is no AgentCard");
     Ok(())
 }
 
 pub(super) async fn protocols(place: &Place<'_>) -> Checked {
-    let interfaces = place.site.body["supportedInterfaces"].as_array().cloned().unwrap_or_default();
+    let interfaces = place.agent.body["supportedInterfaces"].as_array().cloned().unwrap_or_default();
     demand!(!interfaces.is_empty(), "supportedInterfaces is missing or empty");
     for (at, interface) in interfaces.iter().enumerate() {
         let binding = interface["protocolBinding"].as_str().unwrap_or_default();
@@ -43,16 +44,16 @@ pub(super) async fn protocols(place: &Place<'_>) -> Checked {
 }
 
 pub(super) async fn interface(place: &Place<'_>) -> Checked {
-    let line = place.line()?;
-    let answer = line.call(Operation::GetTask, json!({"id": NOBODY})).await?;
-    let spoken = answer.outcome.is_ok() || line.binding == chancery_core::Binding::Grpc || answer.body.is_object();
-    demand!(spoken, "{} does not speak {}: status {} {}", line.url, line.binding, answer.status, answer.media);
+    let interface = place.interface()?;
+    let answer = interface.call(Operation::GetTask, json!({"id": NOBODY})).await?;
+    let spoken = answer.outcome.is_ok() || interface.binding == chancery_core::Binding::Grpc || answer.body.is_object();
+    demand!(spoken, "{} does not speak {}: status {} {}", interface.url, interface.binding, answer.status, answer.media);
     Ok(())
 }
 
 pub(super) async fn required(place: &Place<'_>) -> Checked {
     let card: chancery_core::Card =
-        serde_json::from_value(place.site.body.clone()).map_err(|error| Miss::Fail(format!("the card cannot be read: {error}")))?;
+        serde_json::from_value(place.agent.body.clone()).map_err(|error| Miss::Fail(format!("the card cannot be read: {error}")))?;
     let Err(error) = card.validate() else { return Ok(()) };
     let words: Vec<_> = error.violations().iter().map(|violation| format!("{} {}", violation.field, violation.description)).collect();
     Err(Miss::Fail(words.join("; ")))
@@ -72,7 +73,7 @@ fn walk(value: &Value, look: &mut dyn FnMut(&str, &Value)) {
 
 pub(super) async fn no_secrets(place: &Place<'_>) -> Checked {
     let mut found = Vec::new();
-    walk(&place.site.body, &mut |name, value| {
+    walk(&place.agent.body, &mut |name, value| {
         let url = value.as_str().and_then(|text| url::Url::parse(text).ok());
         if url.is_some_and(|url| url.password().is_some()) {
             found.push(name.to_owned());
@@ -84,9 +85,9 @@ pub(super) async fn no_secrets(place: &Place<'_>) -> Checked {
 
 pub(super) async fn https(place: &Place<'_>) -> Checked {
     served(place)?;
-    let url = place.site.served.as_ref().and_then(|(url, _)| url::Url::parse(url).ok());
+    let url = place.agent.served.as_ref().and_then(|(url, _)| url::Url::parse(url).ok());
     let Some(url) = url else { return Err(Miss::NotTested("the URL of the card is not known".to_owned())) };
-    if super::super::is_loopback(&url) {
+    if crate::agent::is_loopback(&url) {
         return Err(Miss::NotTested("the agent is on this machine".to_owned()));
     }
     demand!(url.scheme() == "https", "the card is served over {}", url.scheme());
@@ -95,8 +96,8 @@ pub(super) async fn https(place: &Place<'_>) -> Checked {
 
 pub(super) async fn revalidated(place: &Place<'_>) -> Checked {
     let Some(etag) = header(place, "etag")? else { return Err(Miss::NotTested("the card has no ETag".to_owned())) };
-    let Some((url, _)) = &place.site.served else { return Ok(()) };
-    let asked = place.site.http.get(url).header("if-none-match", etag).send().await;
+    let Some((url, _)) = &place.agent.served else { return Ok(()) };
+    let asked = place.agent.http.get(url).header("if-none-match", etag).send().await;
     let status = asked.map_err(|error| Miss::Fail(error.to_string()))?.status().as_u16();
     demand!(status == 304, "If-None-Match with the current ETag answers {status}");
     Ok(())
@@ -121,7 +122,7 @@ pub(super) async fn last_modified(place: &Place<'_>) -> Checked {
 }
 
 fn declared(place: &Place<'_>) -> Vec<String> {
-    let interfaces = place.site.body["supportedInterfaces"].as_array().cloned().unwrap_or_default();
+    let interfaces = place.agent.body["supportedInterfaces"].as_array().cloned().unwrap_or_default();
     interfaces.iter().filter_map(|one| one["protocolVersion"].as_str().map(str::to_owned)).collect()
 }
 
@@ -161,7 +162,7 @@ pub(super) async fn camel_case(place: &Place<'_>) -> Checked {
             _ => {}
         }
     }
-    look(&place.site.body, &mut found);
+    look(&place.agent.body, &mut found);
     demand!(found.is_empty(), "{} is not camelCase", found.join(", "));
     Ok(())
 }

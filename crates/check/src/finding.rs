@@ -1,4 +1,4 @@
-//! What a check found.
+//! Findings and reports: what checks found.
 
 use std::{fmt, time::Duration};
 
@@ -6,19 +6,25 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 /// How much a rule weighs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Level {
+pub enum Level {
+    /// What is required.
     Must,
+    /// What is advised.
     Should,
+    /// What is allowed.
+    #[default]
     May,
 }
 
 /// What came out of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum Status {
+pub enum Status {
+    /// The rule was seen to be kept.
     Passed,
+    /// The rule was seen to be broken.
     Failed,
     /// It could not be provoked, or does not concern this agent: no pass, and no failure.
     NotTested,
@@ -27,35 +33,39 @@ pub(super) enum Status {
 /// One check, done in one place.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Finding {
+pub struct Finding {
     /// The rule.
-    pub(super) id: String,
+    pub id: String,
     /// What the official test kit calls it.
-    pub(super) tck: Vec<String>,
-    pub(super) level: Level,
+    pub tck: Vec<String>,
+    /// How much it weighs.
+    pub level: Level,
     /// The clause of the specification.
-    pub(super) clause: String,
+    pub clause: String,
     /// The rule in a sentence.
-    pub(super) title: String,
+    pub title: String,
     /// Where it was checked: an interface, or nothing for the card and the program.
-    pub(super) place: String,
-    pub(super) status: Status,
+    pub place: String,
+    /// What came out of it.
+    pub status: Status,
     /// Why, unless it passed.
-    pub(super) note: String,
+    pub note: String,
     /// What was done.
-    pub(super) evidence: Vec<String>,
+    pub evidence: Vec<String>,
 }
 
 impl Finding {
     /// The id, its level and where it was seen, as it stands at the beginning of a line.
-    pub(super) fn heading(&self) -> String {
+    #[must_use]
+    pub fn heading(&self) -> String {
         let tck = if self.tck.is_empty() { String::new() } else { format!(" (TCK {})", self.tck.join(", ")) };
         let place = if self.place.is_empty() { String::new() } else { format!(" {}", self.place) };
         format!("{} {}{tck}{place}", self.id, self.level)
     }
 
     /// The word for it: a failed advice is a warning.
-    pub(super) fn word(&self) -> &'static str {
+    #[must_use]
+    pub fn word(&self) -> &'static str {
         match (self.status, self.level) {
             (Status::Passed, _) => "Passed",
             (Status::Failed, Level::Must) => "Failed",
@@ -77,26 +87,47 @@ impl fmt::Display for Level {
 
 /// Everything that was found.
 #[derive(Debug, Clone)]
-pub(super) struct Report {
+pub struct Report {
     /// What was checked, in a line.
-    pub(super) subject: String,
+    pub subject: String,
     /// Its interfaces.
-    pub(super) interfaces: Vec<String>,
-    pub(super) suite: String,
-    pub(super) findings: Vec<Finding>,
-    pub(super) took: Duration,
+    pub interfaces: Vec<String>,
+    /// Which checks were chosen, in a word.
+    pub suite: String,
+    /// Who checked.
+    pub tool: String,
+    /// What each check found.
+    pub findings: Vec<Finding>,
+    /// How long it took.
+    pub took: Duration,
     /// The verdict in words, and whether it is good.
-    pub(super) verdict: (String, bool),
+    pub verdict: (String, bool),
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Self {
+            subject: String::new(),
+            interfaces: Vec::new(),
+            suite: String::new(),
+            tool: format!("chancery-check {}", env!("CARGO_PKG_VERSION")),
+            findings: Vec::new(),
+            took: Duration::ZERO,
+            verdict: (String::new(), true),
+        }
+    }
 }
 
 impl Report {
     /// How many findings there are of a word.
-    pub(super) fn count(&self, word: &str) -> usize {
+    #[must_use]
+    pub fn count(&self, word: &str) -> usize {
         self.findings.iter().filter(|finding| finding.word() == word).count()
     }
 
     /// The figures in a line.
-    pub(super) fn result(&self) -> String {
+    #[must_use]
+    pub fn result(&self) -> String {
         let count = |word| self.count(word);
         let warnings = count("Warning");
         format!(
@@ -110,12 +141,13 @@ impl Report {
     }
 
     /// The report as a document.
-    pub(super) fn document(&self) -> Value {
+    #[must_use]
+    pub fn document(&self) -> Value {
         json!({
             "subject": self.subject,
             "interfaces": self.interfaces,
             "suite": self.suite,
-            "tool": format!("a2a {}", env!("CARGO_PKG_VERSION")),
+            "tool": self.tool,
             "passed": self.count("Passed"),
             "failed": self.count("Failed"),
             "warnings": self.count("Warning"),

@@ -1,21 +1,24 @@
-//! Which checks are run: `--only` and `--skip`.
+//! Which checks are run: glob patterns of ids.
 
 /// Patterns of ids; `*` stands for anything.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Choice {
-    pub(super) only: Vec<String>,
-    pub(super) skip: Vec<String>,
+pub struct Selection {
+    /// Those that are run; all when there are none.
+    pub only: Vec<String>,
+    /// Those of them that are not.
+    pub skip: Vec<String>,
 }
 
-impl Choice {
+impl Selection {
     /// Whether a check is run.
-    pub(super) fn takes(&self, id: &str) -> bool {
+    #[must_use]
+    pub fn takes(&self, id: &str) -> bool {
         (self.only.is_empty() || self.only.iter().any(|pattern| fits(pattern, id))) && !self.skip.iter().any(|pattern| fits(pattern, id))
     }
 }
 
 /// Whether a text fits a pattern in which `*` stands for anything and `?` for one character.
-pub(super) fn fits(pattern: &str, text: &str) -> bool {
+fn fits(pattern: &str, text: &str) -> bool {
     match pattern.chars().next() {
         None => text.is_empty(),
         Some('*') => {

@@ -1,6 +1,6 @@
-//! `a2a conformance --self-test`: agents with known faults, which the checks must find.
+//! Mutation test of the checks themselves: agents with known faults, which the checks must find.
 //!
-//! Each fault is a proxy in front of the demo server that breaks one rule and leaves everything else alone.
+//! Each fault is a proxy in front of a sound agent that breaks one rule and leaves everything else alone.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -11,13 +11,11 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use super::{
-    choice::Choice,
-    cli::Desk,
+use crate::{
+    Error, FailOn, Options, Progress, Result, Suite, Target,
     finding::{Finding, Level, Report, Status},
-    live,
+    selection::Selection,
 };
-use crate::{context::Context, trouble::Trouble};
 
 /// What goes through the proxy.
 struct Traffic {
@@ -150,36 +148,37 @@ fn members(value: &mut Value) -> Option<&mut serde_json::Map<String, Value>> {
     value.as_object_mut()
 }
 
-/// Runs the checks against every fault; one that is not found is a failure.
-pub(super) async fn run(context: &Context, choice: &Choice) -> Result<Report, Trouble> {
+/// Runs the checks against every fault; one that is not found is a failure. Behind the faults is a sound agent on this machine, at this port.
+///
+/// # Errors
+/// A proxy cannot be opened, or the agent not reached.
+pub async fn self_test(port: u16, selection: &Selection, progress: &dyn Fn(Progress<'_>)) -> Result<Report> {
     let begun = std::time::Instant::now();
-    let desk = Desk::open(&Arc::default())?;
     let mut findings = Vec::new();
-    for fault in FAULTS.iter().filter(|fault| choice.takes(fault.rule)) {
-        context.notes.progress(fault.name);
+    for fault in FAULTS.iter().filter(|fault| selection.takes(fault.rule)) {
+        progress(Progress::Begun { id: fault.name, place: "" });
+        let started = std::time::Instant::now();
         // The rule must be kept without the fault, or finding it broken says nothing.
-        let sound = found(context, &desk, fault, false).await?;
-        let broken = found(context, &desk, fault, true).await?;
+        let sound = found(port, fault, false).await?;
+        let broken = found(port, fault, true).await?;
         let (status, note) = match (sound, broken) {
             (Status::Passed, Status::Failed) => (Status::Passed, String::new()),
             (Status::Passed, _) => (Status::Failed, format!("{} is not found", fault.name)),
             (other, _) => (Status::Failed, format!("without the fault the check is {other:?}")),
         };
-        let (level, title) = (Level::Must, fault.name.to_owned());
-        let id = fault.rule.to_owned();
+        progress(Progress::Done { id: fault.name, place: "", status, took: started.elapsed() });
         findings.push(Finding {
-            id,
+            id: fault.rule.to_owned(),
             tck: Vec::new(),
-            level,
+            level: Level::Must,
             clause: String::new(),
-            title,
+            title: fault.name.to_owned(),
             place: String::new(),
             status,
             note,
             evidence: Vec::new(),
         });
     }
-    context.notes.clear();
     let missed = findings.iter().filter(|finding| finding.status == Status::Failed).count();
     let verdict = match missed {
         0 => ("every fault was found".to_owned(), true),
@@ -192,28 +191,32 @@ pub(super) async fn run(context: &Context, choice: &Choice) -> Result<Report, Tr
         findings,
         took: begun.elapsed(),
         verdict,
+        ..Report::default()
     })
 }
 
-/// What the check of a fault says about the demo behind the proxy, with or without the fault.
-async fn found(context: &Context, desk: &Desk, fault: &'static Fault, broken: bool) -> Result<Status, Trouble> {
-    let failed = |error: std::io::Error| Trouble::internal(format!("no port can be opened: {error}"));
-    let listener = TcpListener::bind("127.0.0.1:0").await.map_err(failed)?;
-    let port = listener.local_addr().map_err(failed)?.port();
-    let http = chancery_net::Client::trusted(&chancery_net::Options::new().direct().no_timeout())
-        .map_err(|error| Trouble::internal(error.to_string()))?;
-    let proxy = Arc::new(Proxy { http, behind: desk.port(), own: port, fault: broken.then_some(fault) });
+/// What the check of a fault says about the agent behind the proxy, with or without the fault.
+async fn found(behind: u16, fault: &'static Fault, broken: bool) -> Result<Status> {
+    let listener = TcpListener::bind("127.0.0.1:0").await.map_err(Error::Port)?;
+    let port = listener.local_addr().map_err(Error::Port)?.port();
+    let http =
+        chancery_net::Client::trusted(&chancery_net::Options::new().direct().no_timeout()).map_err(|error| Error::Http(error.into()))?;
+    let proxy = Arc::new(Proxy { http, behind, own: port, fault: broken.then_some(fault) });
     let serving = tokio::spawn(serve(listener, proxy));
-    let context = context.with_agent(&format!("http://127.0.0.1:{port}/.well-known/agent-card.json"))?.with_flag("transport", "jsonrpc")?;
-    let wanted = live::Wanted {
-        suite: "core".to_owned(),
+    let card = format!("http://127.0.0.1:{port}/.well-known/agent-card.json");
+    let options = Options {
+        suite: Suite::Core,
         level: Level::May,
-        choice: Choice { only: vec![fault.rule.to_owned()], skip: Vec::new() },
-        read_only: false,
+        selection: Selection { only: vec![fault.rule.to_owned()], skip: Vec::new() },
         versions: vec!["1.0".to_owned()],
-        fail_on: "never".to_owned(),
+        fail_on: FailOn::Never,
+        ..Options::default()
     };
-    let report = live::run(&context, &wanted).await;
+    let report = async {
+        let target = Target::read(chancery_client::Client::builder(), &card).await?.bindings([chancery_core::Binding::JsonRpc]);
+        crate::run(&target, &options, &|_| {}).await
+    };
+    let report = report.await;
     serving.abort();
     Ok(report?.findings.iter().find(|finding| finding.id == fault.rule).map_or(Status::NotTested, |finding| finding.status))
 }

@@ -1,28 +1,26 @@
-//! Streams.
+//! Checks of streams.
 
 use std::time::{Duration, Instant};
 
 use chancery_core::{ErrorKind, Operation, Timestamp};
 use serde_json::{Value, json};
 
-use super::{
-    super::{
-        Place,
-        line::{Flow, Line, PATIENCE},
-    },
-    Checked, HELLO, Miss, NOBODY, SHORT, demand, done, id, is_interrupted, is_terminal, refused, running, state,
+use super::{Checked, HELLO, Miss, NOBODY, SHORT, demand, done, id, is_interrupted, is_terminal, refused, running, state};
+use crate::{
+    agent::Place,
+    interface::{Events, Interface, PATIENCE},
 };
 
 /// Skips agents that do not stream.
 fn streams(place: &Place<'_>) -> Checked {
-    match place.site.card.capabilities.streaming {
+    match place.agent.card.capabilities.streaming {
         Some(true) => Ok(()),
         _ => Err(Miss::NotTested("the card does not declare streaming".to_owned())),
     }
 }
 
-async fn opened(line: &Line, operation: Operation, params: Value) -> Result<Flow, Miss> {
-    match line.open(operation, params).await? {
+async fn opened(interface: &Interface, operation: Operation, params: Value) -> Result<Events, Miss> {
+    match interface.open(operation, params).await? {
         Ok(flow) => Ok(flow),
         Err(answer) => {
             let media = answer.media.clone();
@@ -35,7 +33,7 @@ async fn opened(line: &Line, operation: Operation, params: Value) -> Result<Flow
 /// Every event of a message.
 async fn events(place: &Place<'_>, words: &str) -> Result<Vec<Value>, Miss> {
     streams(place)?;
-    let mut flow = opened(place.line()?, Operation::StreamMessage, json!({"message": message_of(words)})).await?;
+    let mut flow = opened(place.interface()?, Operation::StreamMessage, json!({"message": message_of(words)})).await?;
     flow.all().await
 }
 
@@ -96,7 +94,7 @@ pub(super) async fn ends(place: &Place<'_>) -> Checked {
 pub(super) async fn progress(place: &Place<'_>) -> Checked {
     streams(place)?;
     let begun = Instant::now();
-    let mut flow = opened(place.line()?, Operation::StreamMessage, json!({"message": message_of(SHORT)})).await?;
+    let mut flow = opened(place.interface()?, Operation::StreamMessage, json!({"message": message_of(SHORT)})).await?;
     demand!(flow.next().await?.is_some(), "the stream ends without an event");
     let first = begun.elapsed();
     flow.all().await?;
@@ -117,25 +115,25 @@ fn message_of(words: &str) -> Value {
 }
 
 pub(super) async fn undeclared(place: &Place<'_>) -> Checked {
-    if place.site.card.capabilities.streaming == Some(true) {
+    if place.agent.card.capabilities.streaming == Some(true) {
         return Err(Miss::NotTested("the card declares streaming".to_owned()));
     }
-    let line = place.line()?;
-    match line.open(Operation::StreamMessage, json!({"message": message_of(HELLO)})).await? {
+    let interface = place.interface()?;
+    match interface.open(Operation::StreamMessage, json!({"message": message_of(HELLO)})).await? {
         Ok(_) => Err(Miss::Fail("a stream is opened that the card does not declare".to_owned())),
-        Err(answer) => refused(line, answer, "a stream that the card does not declare", ErrorKind::UnsupportedOperation),
+        Err(answer) => refused(interface, answer, "a stream that the card does not declare", ErrorKind::UnsupportedOperation),
     }
 }
 
 /// Opens what must be refused.
-async fn denied(line: &Line, operation: Operation, params: Value, what: &str, kind: ErrorKind) -> Checked {
-    match line.open(operation, params).await? {
-        Err(answer) => refused(line, answer, what, kind),
+async fn denied(interface: &Interface, operation: Operation, params: Value, what: &str, kind: ErrorKind) -> Checked {
+    match interface.open(operation, params).await? {
+        Err(answer) => refused(interface, answer, what, kind),
         // A stream whose first event is the error is accepted too.
         Ok(mut flow) => {
             let event = flow.raw().await?.unwrap_or_default();
             let code = event["error"]["code"].as_i64();
-            let right = match line.binding {
+            let right = match interface.binding {
                 chancery_core::Binding::HttpJson => i64::from(chancery_wire::errors::http_status(kind, chancery_core::Version::V1_0)),
                 _ => i64::from(chancery_wire::errors::rpc_code(kind, chancery_core::Version::V1_0)),
             };
@@ -147,15 +145,22 @@ async fn denied(line: &Line, operation: Operation, params: Value, what: &str, ki
 
 pub(super) async fn refusals(place: &Place<'_>) -> Checked {
     streams(place)?;
-    let line = place.line()?;
+    let interface = place.interface()?;
     let mut to_nobody = message_of(HELLO);
     to_nobody["taskId"] = json!(NOBODY);
-    denied(line, Operation::StreamMessage, json!({"message": to_nobody}), "a stream to an unknown task", ErrorKind::TaskNotFound).await?;
-    let task = done(line).await?;
+    denied(interface, Operation::StreamMessage, json!({"message": to_nobody}), "a stream to an unknown task", ErrorKind::TaskNotFound)
+        .await?;
+    let task = done(interface).await?;
     let mut late = message_of(HELLO);
     late["taskId"] = task["id"].clone();
-    denied(line, Operation::StreamMessage, json!({"message": late}), "a stream to a task that has ended", ErrorKind::UnsupportedOperation)
-        .await
+    denied(
+        interface,
+        Operation::StreamMessage,
+        json!({"message": late}),
+        "a stream to a task that has ended",
+        ErrorKind::UnsupportedOperation,
+    )
+    .await
 }
 
 pub(super) async fn one_member(place: &Place<'_>) -> Checked {
@@ -199,7 +204,7 @@ pub(super) async fn order(place: &Place<'_>) -> Checked {
         whole.push_str(&chunk);
     }
     let task = events.first().map(|event| event["task"]["id"].clone()).unwrap_or_default();
-    let read = place.line()?.call(Operation::GetTask, json!({"id": task})).await?.result("GetTask")?;
+    let read = place.interface()?.call(Operation::GetTask, json!({"id": task})).await?.result("GetTask")?;
     for artifact in read["artifacts"].as_array().into_iter().flatten() {
         let stored: String = artifact["parts"].as_array().into_iter().flatten().filter_map(|part| part["text"].as_str()).collect();
         if let Some(streamed) = artifact["artifactId"].as_str().and_then(|id| text.get(id)) {
@@ -215,12 +220,12 @@ fn updates(events: Vec<Value>) -> Vec<Value> {
 }
 
 /// Two subscriptions to a task that is still being worked on.
-async fn two(place: &Place<'_>) -> Result<(Flow, Flow), Miss> {
+async fn two(place: &Place<'_>) -> Result<(Events, Events), Miss> {
     streams(place)?;
-    let line = place.line()?;
-    let task = running(line, SHORT).await?;
-    let first = opened(line, Operation::Subscribe, json!({"id": task["id"]})).await?;
-    let second = opened(line, Operation::Subscribe, json!({"id": task["id"]})).await?;
+    let interface = place.interface()?;
+    let task = running(interface, SHORT).await?;
+    let first = opened(interface, Operation::Subscribe, json!({"id": task["id"]})).await?;
+    let second = opened(interface, Operation::Subscribe, json!({"id": task["id"]})).await?;
     Ok((first, second))
 }
 
@@ -245,8 +250,8 @@ pub(super) async fn closing(place: &Place<'_>) -> Checked {
 
 pub(super) async fn independent(place: &Place<'_>) -> Checked {
     streams(place)?;
-    let line = place.line()?;
-    let mut flow = opened(line, Operation::StreamMessage, json!({"message": message_of(SHORT)})).await?;
+    let interface = place.interface()?;
+    let mut flow = opened(interface, Operation::StreamMessage, json!({"message": message_of(SHORT)})).await?;
     let first = flow.next().await?.unwrap_or_default();
     drop(flow);
     let task = first["task"].clone();
@@ -255,7 +260,7 @@ pub(super) async fn independent(place: &Place<'_>) -> Checked {
     }
     let begun = Instant::now();
     loop {
-        let task = line.call(Operation::GetTask, json!({"id": task["id"]})).await?.result("GetTask")?;
+        let task = interface.call(Operation::GetTask, json!({"id": task["id"]})).await?.result("GetTask")?;
         if is_terminal(state(&task)) {
             demand!(state(&task) == "TASK_STATE_COMPLETED", "without its stream the task is {}", state(&task));
             return Ok(());
@@ -267,9 +272,9 @@ pub(super) async fn independent(place: &Place<'_>) -> Checked {
 
 pub(super) async fn snapshot(place: &Place<'_>) -> Checked {
     streams(place)?;
-    let line = place.line()?;
-    let task = running(line, SHORT).await?;
-    let mut flow = opened(line, Operation::Subscribe, json!({"id": task["id"]})).await?;
+    let interface = place.interface()?;
+    let task = running(interface, SHORT).await?;
+    let mut flow = opened(interface, Operation::Subscribe, json!({"id": task["id"]})).await?;
     let first = flow.next().await?.unwrap_or_default();
     demand!(first["task"]["id"] == task["id"], "the first event is not the Task");
     Ok(())
@@ -277,9 +282,9 @@ pub(super) async fn snapshot(place: &Place<'_>) -> Checked {
 
 pub(super) async fn subscription_ends(place: &Place<'_>) -> Checked {
     streams(place)?;
-    let line = place.line()?;
-    let task = running(line, SHORT).await?;
-    let events = opened(line, Operation::Subscribe, json!({"id": task["id"]})).await?.all().await?;
+    let interface = place.interface()?;
+    let task = running(interface, SHORT).await?;
+    let events = opened(interface, Operation::Subscribe, json!({"id": task["id"]})).await?.all().await?;
     let last = events.last().and_then(told).unwrap_or_default();
     demand!(is_terminal(last) || is_interrupted(last), "the last event tells {last:?}");
     Ok(())
@@ -287,10 +292,10 @@ pub(super) async fn subscription_ends(place: &Place<'_>) -> Checked {
 
 pub(super) async fn ended(place: &Place<'_>) -> Checked {
     streams(place)?;
-    let line = place.line()?;
-    let task = done(line).await?;
+    let interface = place.interface()?;
+    let task = done(interface).await?;
     denied(
-        line,
+        interface,
         Operation::Subscribe,
         json!({"id": task["id"]}),
         "a subscription to a task that has ended",
@@ -301,13 +306,14 @@ pub(super) async fn ended(place: &Place<'_>) -> Checked {
 
 pub(super) async fn unknown(place: &Place<'_>) -> Checked {
     streams(place)?;
-    denied(place.line()?, Operation::Subscribe, json!({"id": NOBODY}), "a subscription to an unknown task", ErrorKind::TaskNotFound).await
+    denied(place.interface()?, Operation::Subscribe, json!({"id": NOBODY}), "a subscription to an unknown task", ErrorKind::TaskNotFound)
+        .await
 }
 
 pub(super) async fn subscription_undeclared(place: &Place<'_>) -> Checked {
-    if place.site.card.capabilities.streaming == Some(true) {
+    if place.agent.card.capabilities.streaming == Some(true) {
         return Err(Miss::NotTested("the card declares streaming".to_owned()));
     }
     let what = "a subscription that the card does not declare";
-    denied(place.line()?, Operation::Subscribe, json!({"id": NOBODY}), what, ErrorKind::UnsupportedOperation).await
+    denied(place.interface()?, Operation::Subscribe, json!({"id": NOBODY}), what, ErrorKind::UnsupportedOperation).await
 }

@@ -1,4 +1,4 @@
-//! One interface of an agent, called so plainly that nothing is put right on the way.
+//! A raw protocol client of one interface: nothing is put right on the way.
 
 use std::time::{Duration, Instant};
 
@@ -9,55 +9,55 @@ use http::{HeaderMap, Method};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use super::Miss;
+use crate::{agent::Miss, error::with_cause};
 
 /// How long an answer or an event may take.
-pub(super) const PATIENCE: Duration = Duration::from_secs(15);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
 /// Bytes of an answer.
 const LIMIT: usize = 16 * 1_024 * 1_024;
 
 /// An interface.
-pub(super) struct Line {
-    pub(super) binding: Binding,
-    pub(super) url: String,
-    pub(super) tenant: String,
+pub(crate) struct Interface {
+    pub(crate) binding: Binding,
+    pub(crate) url: String,
+    pub(crate) tenant: String,
     /// What the card demands of every request.
-    pub(super) extensions: Vec<String>,
-    pub(super) http: reqwest::Client,
+    pub(crate) extensions: Vec<String>,
+    pub(crate) http: reqwest::Client,
     /// Headers with credentials and parameters of the user.
-    pub(super) headers: HeaderMap,
+    pub(crate) headers: HeaderMap,
     /// For gRPC.
-    pub(super) client: Client,
+    pub(crate) client: Client,
     /// A task that has ended, made once.
-    pub(super) done: OnceCell<Result<Value, Miss>>,
+    pub(crate) done: OnceCell<Result<Value, Miss>>,
 }
 
 /// What an agent answered.
 #[derive(Debug, Clone)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) media: String,
-    pub(super) headers: HeaderMap,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) media: String,
+    pub(crate) headers: HeaderMap,
     /// The whole body.
-    pub(super) body: Value,
+    pub(crate) body: Value,
     /// The result, or the error.
-    pub(super) outcome: Result<Value, Fault>,
+    pub(crate) outcome: Result<Value, Fault>,
 }
 
 /// An error that an agent answered.
 #[derive(Debug, Clone)]
-pub(super) struct Fault {
+pub(crate) struct Fault {
     /// The number of the binding: JSON-RPC, HTTP or gRPC.
-    pub(super) code: i64,
+    pub(crate) code: i64,
     /// What it means, as far as that is told.
-    pub(super) kind: Option<ErrorKind>,
-    pub(super) message: String,
-    pub(super) details: Vec<Value>,
+    pub(crate) kind: Option<ErrorKind>,
+    pub(crate) message: String,
+    pub(crate) details: Vec<Value>,
 }
 
 impl Fault {
     /// Whether it is the error of that kind, as the binding writes it.
-    pub(super) fn is(&self, kind: ErrorKind, binding: Binding) -> bool {
+    pub(crate) fn is(&self, kind: ErrorKind, binding: Binding) -> bool {
         let version = Version::V1_0;
         let code = match binding {
             Binding::JsonRpc => i64::from(errors::rpc_code(kind, version)),
@@ -70,25 +70,25 @@ impl Fault {
     }
 
     /// The error in a few words.
-    pub(super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let reason = self.kind.map(|kind| format!(" {}", kind.reason())).unwrap_or_default();
         format!("{}{reason} ({})", self.code, self.message)
     }
 
     /// A detail of that type.
-    pub(super) fn detail(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn detail(&self, name: &str) -> Option<&Value> {
         self.details.iter().find(|detail| detail["@type"].as_str().is_some_and(|kind| kind.ends_with(name)))
     }
 }
 
 impl Answer {
     /// The result, which must be one.
-    pub(super) fn result(self, what: &str) -> Result<Value, Miss> {
+    pub(crate) fn result(self, what: &str) -> Result<Value, Miss> {
         self.outcome.map_err(|fault| Miss::Fail(format!("{what} is refused: {}", fault.words())))
     }
 
     /// The error, which must be one.
-    pub(super) fn fault(self, what: &str) -> Result<Fault, Miss> {
+    pub(crate) fn fault(self, what: &str) -> Result<Fault, Miss> {
         match self.outcome {
             Ok(_) => Err(Miss::Fail(format!("{what} is accepted"))),
             Err(fault) => Ok(fault),
@@ -96,20 +96,20 @@ impl Answer {
     }
 }
 
-/// What is different about a request.
+/// What is different about a request (mutation testing).
 #[derive(Debug, Clone, Default)]
-pub(super) struct Twist<'a> {
+pub(crate) struct Mutation<'a> {
     /// The version; empty for none.
-    pub(super) version: Option<&'a str>,
-    pub(super) extensions: Option<&'a str>,
-    pub(super) media: Option<&'a str>,
-    pub(super) id: Option<Value>,
+    pub(crate) version: Option<&'a str>,
+    pub(crate) extensions: Option<&'a str>,
+    pub(crate) media: Option<&'a str>,
+    pub(crate) id: Option<Value>,
     /// Appended to the URL.
-    pub(super) query: &'a str,
+    pub(crate) query: &'a str,
 }
 
 /// The name of an operation in JSON-RPC and gRPC.
-pub(super) fn name(operation: Operation) -> &'static str {
+pub(crate) fn name(operation: Operation) -> &'static str {
     match operation {
         Operation::SendMessage => "SendMessage",
         Operation::StreamMessage => "SendStreamingMessage",
@@ -146,55 +146,55 @@ fn path(operation: Operation, params: &Value) -> (Method, String, &'static [&'st
 }
 
 /// Text as it stands in a URL.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
 }
 
-impl Line {
+impl Interface {
     /// Makes a call.
-    pub(super) async fn call(&self, operation: Operation, params: Value) -> Result<Answer, Miss> {
-        self.call_with(operation, params, &Twist::default()).await
+    pub(crate) async fn call(&self, operation: Operation, params: Value) -> Result<Answer, Miss> {
+        self.call_with(operation, params, &Mutation::default()).await
     }
 
     /// Makes a call with something different about it.
-    pub(super) async fn call_with(&self, operation: Operation, params: Value, twist: &Twist<'_>) -> Result<Answer, Miss> {
+    pub(crate) async fn call_with(&self, operation: Operation, params: Value, mutation: &Mutation<'_>) -> Result<Answer, Miss> {
         match self.binding {
-            Binding::Grpc => self.grpc(operation, params, twist).await,
-            _ => self.answer(self.request(operation, params, twist)?).await,
+            Binding::Grpc => self.grpc(operation, params, mutation).await,
+            _ => self.answer(self.request(operation, params, mutation)?).await,
         }
     }
 
     /// Opens a stream; an answer that is none is given back as it is.
-    pub(super) async fn open(&self, operation: Operation, params: Value) -> Result<Result<Flow, Answer>, Miss> {
+    pub(crate) async fn open(&self, operation: Operation, params: Value) -> Result<Result<Events, Answer>, Miss> {
         if self.binding == Binding::Grpc {
-            return self.grpc_flow(operation, params).await;
+            return self.grpc_stream(operation, params).await;
         }
-        let request = self.request(operation, params, &Twist::default())?.header("accept", "text/event-stream");
+        let request = self.request(operation, params, &Mutation::default())?.header("accept", "text/event-stream");
         let response = sent(request).await?;
         let media = media(response.headers());
         if !media.starts_with("text/event-stream") {
             return Ok(Err(self.read(response).await?));
         }
         let status = response.status().as_u16();
-        Ok(Ok(Flow { status, media, rpc: self.binding == Binding::JsonRpc, inner: Inner::Http { response, buffer: Vec::new() } }))
+        Ok(Ok(Events { status, media, rpc: self.binding == Binding::JsonRpc, inner: Inner::Http { response, buffer: Vec::new() } }))
     }
 
-    /// A request that is well-formed but for the twist.
-    fn request(&self, operation: Operation, mut params: Value, twist: &Twist<'_>) -> Result<reqwest::RequestBuilder, Miss> {
+    /// A request that is well-formed but for the mutation.
+    fn request(&self, operation: Operation, mut params: Value, mutation: &Mutation<'_>) -> Result<reqwest::RequestBuilder, Miss> {
         if self.binding == Binding::JsonRpc {
             if !self.tenant.is_empty() && params["tenant"].is_null() {
                 params["tenant"] = json!(self.tenant);
             }
-            let id = twist.id.clone().unwrap_or(json!(1));
+            let id = mutation.id.clone().unwrap_or(json!(1));
             let body = json!({"jsonrpc": "2.0", "id": id, "method": name(operation), "params": params});
-            return Ok(self.raw(Method::POST, "", "application/json", Some(body.to_string()), twist));
+            return Ok(self.raw(Method::POST, "", "application/json", Some(body.to_string()), mutation));
         }
         let (method, mut target, held) = path(operation, &params);
         if let Some(members) = params.as_object_mut() {
             held.iter().for_each(|name| drop(members.remove(*name)));
         }
         if method == Method::POST {
-            return Ok(self.raw(method, &target, "application/a2a+json", Some(params.to_string()), twist));
+            return Ok(self.raw(method, &target, "application/a2a+json", Some(params.to_string()), mutation));
         }
         let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let query: Vec<_> =
@@ -202,33 +202,33 @@ impl Line {
         if !query.is_empty() {
             target = format!("{target}?{}", query.join("&"));
         }
-        Ok(self.raw(method, &target, "", None, twist))
+        Ok(self.raw(method, &target, "", None, mutation))
     }
 
     /// A request of any shape.
-    pub(super) fn raw(
+    pub(crate) fn raw(
         &self,
         method: Method,
         target: &str,
         media: &str,
         body: Option<String>,
-        twist: &Twist<'_>,
+        mutation: &Mutation<'_>,
     ) -> reqwest::RequestBuilder {
         let tenant = match (self.binding, self.tenant.as_str()) {
             (Binding::HttpJson, tenant) if !tenant.is_empty() && !target.is_empty() => format!("/{}", escaped(tenant)),
             _ => String::new(),
         };
         let base = if target.is_empty() { self.url.as_str() } else { self.url.trim_end_matches('/') };
-        let mut request = self.http.request(method, format!("{base}{tenant}{target}{}", twist.query)).headers(self.headers.clone());
-        match twist.version {
+        let mut request = self.http.request(method, format!("{base}{tenant}{target}{}", mutation.query)).headers(self.headers.clone());
+        match mutation.version {
             Some("") => {}
             version => request = request.header(headers::VERSION, version.unwrap_or("1.0")),
         }
-        let extensions = twist.extensions.map_or_else(|| self.extensions.join(","), str::to_owned);
+        let extensions = mutation.extensions.map_or_else(|| self.extensions.join(","), str::to_owned);
         if !extensions.is_empty() {
             request = request.header("a2a-extensions", extensions);
         }
-        let media = twist.media.unwrap_or(media);
+        let media = mutation.media.unwrap_or(media);
         if !media.is_empty() {
             request = request.header("content-type", media);
         }
@@ -239,7 +239,7 @@ impl Line {
     }
 
     /// Sends a request and reads its answer.
-    pub(super) async fn answer(&self, request: reqwest::RequestBuilder) -> Result<Answer, Miss> {
+    pub(crate) async fn answer(&self, request: reqwest::RequestBuilder) -> Result<Answer, Miss> {
         self.read(sent(request).await?).await
     }
 
@@ -268,12 +268,12 @@ impl Line {
     }
 
     /// A call over gRPC, where the library makes the messages.
-    async fn grpc(&self, operation: Operation, params: Value, twist: &Twist<'_>) -> Result<Answer, Miss> {
-        if twist.media.is_some() || twist.id.is_some() || !twist.query.is_empty() || twist.version.is_some() {
+    async fn grpc(&self, operation: Operation, params: Value, mutation: &Mutation<'_>) -> Result<Answer, Miss> {
+        if mutation.media.is_some() || mutation.id.is_some() || !mutation.query.is_empty() || mutation.version.is_some() {
             return Err(Miss::NotTested("gRPC has no such thing".to_owned()));
         }
         let request = self.decoded(operation, &params)?;
-        let (caller, client) = (self.caller(twist), &self.client);
+        let (caller, client) = (self.caller(mutation), &self.client);
         let value = |result: chancery_core::Result<Value>| answered(result);
         fn show<T: serde::Serialize>(reply: T) -> Value {
             serde_json::to_value(reply).unwrap_or_default()
@@ -295,21 +295,21 @@ impl Line {
         }
     }
 
-    async fn grpc_flow(&self, operation: Operation, params: Value) -> Result<Result<Flow, Answer>, Miss> {
-        let (caller, client) = (self.caller(&Twist::default()), &self.client);
+    async fn grpc_stream(&self, operation: Operation, params: Value) -> Result<Result<Events, Answer>, Miss> {
+        let (caller, client) = (self.caller(&Mutation::default()), &self.client);
         let opened = match self.decoded(operation, &params)? {
             Request::StreamMessage(send) => client.stream_message(&caller, *send).await,
             Request::Subscribe(subscribe) => client.subscribe(&caller, subscribe).await,
             _ => return Err(Miss::NotTested("this is no stream".to_owned())),
         };
         match opened {
-            Ok(stream) => Ok(Ok(Flow { status: 200, media: "application/grpc".to_owned(), rpc: false, inner: Inner::Grpc(stream) })),
+            Ok(stream) => Ok(Ok(Events { status: 200, media: "application/grpc".to_owned(), rpc: false, inner: Inner::Grpc(stream) })),
             Err(error) => answered(Err(error)).map(Err),
         }
     }
 
-    fn caller(&self, twist: &Twist<'_>) -> Caller {
-        let extensions: Vec<_> = match twist.extensions {
+    fn caller(&self, mutation: &Mutation<'_>) -> Caller {
+        let extensions: Vec<_> = match mutation.extensions {
             Some(list) => list.split(',').filter(|uri| !uri.is_empty()).map(str::to_owned).collect(),
             None => self.extensions.clone(),
         };
@@ -378,7 +378,7 @@ fn reason(details: &[Value]) -> Option<ErrorKind> {
 async fn sent(request: reqwest::RequestBuilder) -> Result<reqwest::Response, Miss> {
     match tokio::time::timeout(PATIENCE, request.send()).await {
         Ok(Ok(response)) => Ok(response),
-        Ok(Err(error)) => Err(Miss::Fail(format!("no answer: {}", crate::trouble::with_cause(&error)))),
+        Ok(Err(error)) => Err(Miss::Fail(format!("no answer: {}", with_cause(&error)))),
         Err(_) => Err(Miss::Fail(format!("no answer within {} s", PATIENCE.as_secs()))),
     }
 }
@@ -388,9 +388,9 @@ fn media(headers: &HeaderMap) -> String {
 }
 
 /// A stream of events.
-pub(super) struct Flow {
-    pub(super) status: u16,
-    pub(super) media: String,
+pub(crate) struct Events {
+    pub(crate) status: u16,
+    pub(crate) media: String,
     rpc: bool,
     inner: Inner,
 }
@@ -400,9 +400,9 @@ enum Inner {
     Grpc(EventStream),
 }
 
-impl Flow {
+impl Events {
     /// The next event with its envelope; `None` at the end.
-    pub(super) async fn raw(&mut self) -> Result<Option<Value>, Miss> {
+    pub(crate) async fn raw(&mut self) -> Result<Option<Value>, Miss> {
         let next = async {
             match &mut self.inner {
                 Inner::Http { response, buffer } => frame(response, buffer).await,
@@ -418,7 +418,7 @@ impl Flow {
     }
 
     /// The next event.
-    pub(super) async fn next(&mut self) -> Result<Option<Value>, Miss> {
+    pub(crate) async fn next(&mut self) -> Result<Option<Value>, Miss> {
         let Some(raw) = self.raw().await? else { return Ok(None) };
         if raw["error"].is_object() {
             return Err(Miss::Fail(format!("the stream ends with an error: {}", said(&raw["error"]))));
@@ -427,7 +427,7 @@ impl Flow {
     }
 
     /// All events to the end.
-    pub(super) async fn all(&mut self) -> Result<Vec<Value>, Miss> {
+    pub(crate) async fn all(&mut self) -> Result<Vec<Value>, Miss> {
         let mut events = Vec::new();
         while let Some(event) = self.next().await? {
             events.push(event);
