@@ -54,23 +54,12 @@ pub(crate) async fn serve(listener: TcpListener, tls: Option<Tls>, router: Route
     loop {
         // The semaphore is never closed.
         let Ok(slot) = slots.clone().acquire_owned().await else { break };
-        let (stream, peer) = tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok(accepted) => accepted,
-                Err(error) => {
-                    tracing::warn!(%error, "no connection can be accepted");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
-                    continue;
-                }
-            },
+        let accepted = tokio::select! {
+            accepted = accept(&listener) => accepted,
             () = stop.cancelled() => break,
         };
+        let Some((stream, peer)) = accepted else { continue };
         router.count_connection();
-        // Without this the first event of a stream waits for an acknowledgement.
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "a connection was gone at once");
-            continue;
-        }
         let (protocols, router, pool, watcher, stop) = (protocols.clone(), router.clone(), pool.clone(), graceful.watcher(), stop.clone());
         let tls = tls.as_ref().map(Tls::acceptor);
         let (write_time, header_time) = (router.limits().stall_time, router.limits().header_time);
@@ -130,6 +119,25 @@ pub(crate) async fn serve(listener: TcpListener, tls: Option<Tls>, router: Route
     tracker.close();
     if tokio::time::timeout(grace, graceful.shutdown()).await.is_err() {
         tracing::warn!("some answers did not finish in time");
+    }
+}
+
+/// The next connection; `None` when there was none to be had, or it was gone at once.
+async fn accept(listener: &TcpListener) -> Option<(TcpStream, SocketAddr)> {
+    match listener.accept().await {
+        // Without this the first event of a stream waits for an acknowledgement.
+        Ok((stream, peer)) => match stream.set_nodelay(true) {
+            Ok(()) => Some((stream, peer)),
+            Err(error) => {
+                tracing::debug!(%error, "a connection was gone at once");
+                None
+            }
+        },
+        Err(error) => {
+            tracing::warn!(%error, "no connection can be accepted");
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            None
+        }
     }
 }
 

@@ -286,7 +286,7 @@ impl Journal {
         let payload = log::write_entries(entries, &self.live.id, &self.context)?;
         // The whole task when it ends, or when enough happened since it was last written whole.
         let many = self.seq.get() - self.snapshot_seq.get() >= SNAPSHOT_EVENTS;
-        if !self.state.is_terminal() && !(many && self.state.ends_stream()) {
+        if !(self.state.is_terminal() || many && self.state.ends_stream()) {
             return Ok(Encoded { payload, task: None, snapshot: None });
         }
         let task = self.live.project(entries).map_err(|error| store::Error::Corrupt(error.into()))?;

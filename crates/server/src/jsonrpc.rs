@@ -16,7 +16,6 @@ use serde_json::value::RawValue;
 use crate::{
     auth::Denial,
     body::Body,
-    call,
     exchange::{BodyError, Exchange, error_headers, version_of},
     sse::EventBody,
 };
