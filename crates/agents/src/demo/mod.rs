@@ -1,7 +1,7 @@
 //! The demo: an agent that does what the first word of a message says, and its cards.
 //!
 //! What an agent cannot do by itself — lose a connection, be in no state, know how a request came in —
-//! is done by a [`FaultInjector`] around its engine. The rest is an agent like others: [`config`] has one for each card.
+//! is done by a `FaultInjector` around its engine. The rest is an agent like others: [`config`] has one for each card.
 
 mod cards;
 mod certificates;

@@ -194,7 +194,7 @@ impl Scheme {
         Self::new(Kind::Jwt(jwt))
     }
 
-    /// A client certificate, issued by the authority that [`Tls::client_ca`](crate::Tls::client_ca) names. This name in it
+    /// A client certificate, issued by the authority that `Tls::client_ca` of the server names. This name in it
     /// says who the caller is. With holders, only they are let in; without, everybody with a certificate is.
     #[must_use]
     pub fn mutual_tls(name: CertificateName) -> Self {
