@@ -40,7 +40,7 @@ pub(crate) struct Exchange<'a> {
     pub(crate) peer: Option<IpAddr>,
     /// Who calls.
     pub(crate) who: Caller,
-    /// EndReason the caller would not be here but for the grant that it shows.
+    /// Why the caller would not be here but for the grant that it shows.
     pub(crate) grant_holder: Option<Arc<GrantHolder>>,
     /// When the caller stops waiting.
     pub(crate) deadline: Option<tokio::time::Instant>,

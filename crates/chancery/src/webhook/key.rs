@@ -35,7 +35,7 @@ pub struct Key {
     pair: Arc<Ed25519KeyPair>,
 }
 
-/// EndReason there is no key.
+/// Why there is no key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {

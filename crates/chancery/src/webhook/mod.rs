@@ -58,7 +58,7 @@ pub struct Webhooks {
     clock: Arc<dyn Clock>,
 }
 
-/// EndReason a notification was not delivered.
+/// Why a notification was not delivered.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error("the URL of the webhook is refused")]

@@ -280,7 +280,7 @@ impl Jwt {
     }
 }
 
-/// EndReason a token is refused, without anything that stands in it.
+/// Why a token is refused, without anything that stands in it.
 fn words(kind: &jsonwebtoken::errors::ErrorKind) -> &'static str {
     use jsonwebtoken::errors::ErrorKind as Kind;
     match kind {
