@@ -75,7 +75,6 @@ mod sse;
 mod tls;
 mod trouble;
 mod trust;
-mod unfold;
 mod watch;
 pub mod webhook;
 

@@ -13,11 +13,11 @@ use chancery_core::{
     SharedEvent, Subscribe, Task, TaskId, TaskPage, TaskState, Transfer, sync::Mutex,
 };
 use futures_core::Stream;
+use futures_util::{StreamExt as _, stream};
 
 use crate::{
     client::Client,
     follow::{Handoff, Head, Journey, transfer_of},
-    unfold::unfold,
     watch::Watch,
 };
 
@@ -185,7 +185,7 @@ async fn wait(head: &Head, task: Task) -> Result<Task> {
     let caller = head.caller().clone().deadline(Instant::now() + client.settings().timeout);
     let id = task.id.clone();
     let mut events = Watch::take_up(client.clone(), &caller, task, true).await?;
-    while let Some(event) = std::future::poll_fn(|cx| events.as_mut().poll_next(cx)).await {
+    while let Some(event) = events.next().await {
         event?;
     }
     client.get_task(&caller, GetTask::new(id)).await
@@ -218,7 +218,7 @@ impl Followed {
         let item = match self.go_on().await {
             Ok(()) => {
                 let events = self.events.as_mut()?;
-                match std::future::poll_fn(|cx| events.as_mut().poll_next(cx)).await? {
+                match events.next().await? {
                     Ok((seq, event)) => self.update(seq, event).await,
                     Err(error) => Err(error),
                 }
@@ -269,11 +269,8 @@ impl Events {
     pub(crate) fn new(client: Client, caller: Caller, events: EventStream, sent: bool) -> Self {
         let (head, agent) = (Arc::default(), client.base().into());
         let followed = Followed { client, caller, sent, events: Some(events), journey: None, next: None, agent, head: Arc::clone(&head) };
-        let updates = unfold(followed, |mut followed| async move {
-            let item = followed.next().await;
-            (item, followed)
-        });
-        Self { updates, head }
+        let updates = stream::unfold(followed, |mut followed| async move { followed.next().await.map(|item| (item, followed)) });
+        Self { updates: Box::pin(updates.fuse()), head }
     }
 
     /// The next event; `None` when the task is over or waits for the client.
@@ -282,7 +279,7 @@ impl Events {
     /// Whatever the agent gives, or that the stream was cut and could not be taken up again in time, or that a task that
     /// was handed over could not be followed: then [`head`](Self::head) is still the agent before.
     pub async fn try_next(&mut self) -> Result<Option<Update>> {
-        std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await.transpose()
+        self.updates.next().await.transpose()
     }
 
     /// Who has the task now; `None` before the first event of a task.

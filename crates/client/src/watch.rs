@@ -21,6 +21,7 @@ use chancery_core::{
     Caller, Error, ErrorKind, Event, EventStream, GetTask, Reply, Request, Result, Seq, SharedEvent, Subscribe, Task, TaskId, TaskState,
 };
 use chancery_wire::facts;
+use futures_util::{StreamExt as _, stream};
 use tokio::time::Instant;
 
 use crate::{
@@ -31,7 +32,6 @@ use crate::{
     seen::Seen,
     source::{Arrived, Source},
     trouble::Trouble,
-    unfold::unfold,
 };
 
 /// A stream, whatever connection it is on.
@@ -150,10 +150,8 @@ impl Watch {
     }
 
     fn into_stream(self) -> EventStream {
-        unfold(self, |mut watch| async move {
-            let item = watch.next().await;
-            (item, watch)
-        })
+        let events = stream::unfold(self, |mut watch| async move { watch.next().await.map(|item| (item, watch)) });
+        Box::pin(events.fuse())
     }
 
     async fn next(&mut self) -> Option<Result<(Seq, SharedEvent)>> {
