@@ -226,6 +226,7 @@ pub use peers::Peers;
 pub use reply::{Events, Reply, Update};
 pub use trouble::{Trouble, TroubleKind};
 pub use trust::SignedCards;
+pub use wait::TaskWait;
 
 // oauth/exchange.rs
 #[derive(Debug, Clone)]
@@ -502,6 +503,36 @@ pub enum SignedCards {
     Report,
     Require,
 }
+
+// wait.rs
+pub struct TaskWait {}
+impl TaskWait {
+    pub async fn send(
+        client: &Client,
+        caller: Caller,
+        request: SendMessage,
+    ) -> Result<Self> {}
+    pub async fn send_and_poll(
+        client: &Client,
+        caller: Caller,
+        mut request: SendMessage,
+    ) -> Result<Self> {}
+    pub async fn subscribe(
+        client: &Client,
+        caller: Caller,
+        request: Subscribe,
+    ) -> Result<Self> {}
+    pub fn resume(client: &Client, caller: Caller, task: Task) -> Self {}
+    pub fn poll(client: &Client, caller: Caller, task: Task) -> Self {}
+    pub fn beyond_authorization(mut self, beyond: bool) -> Self {}
+    pub fn history_length(mut self, length: Option<i32>) -> Self {}
+    pub async fn next(&mut self) -> Result<Option<Event>> {}
+    pub fn task(&self) -> &Task {}
+    pub fn is_replay(&self) -> bool {}
+    pub fn is_polling(&self) -> bool {}
+    pub fn into_reply(self) -> SendReply {}
+}
+impl fmt::Debug for TaskWait {}
 
 // webhook/axum.rs
 impl<S> FromRequest<S> for Notification

@@ -3,15 +3,15 @@
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use chancery_client::{Follow, Handoff, Journey};
-use chancery_core::{Operations as _, SendReply, Subscribe, Task};
+use chancery_core::{SendReply, Task};
 
 use crate::{
-    connect::{Agent, Capability},
+    connect::Agent,
     context::Context,
     print::{live::Screen, text::clean},
     report,
     trouble::Trouble,
-    wait::{Halt, Mode, Wait},
+    wait::{Mode, Wait},
 };
 
 /// Where a task is in the end: the agent as the user would name it, and what it answered.
@@ -66,8 +66,7 @@ pub(crate) async fn follow(
         let there = agent.moved(journey.head().client(), transfer.grant.as_ref());
         let context = given.with_agent(&report::card_url(&transfer))?;
         let mut wait = Wait::new(&context, &there)?;
-        let ended = until_settled(&there, &mut wait, reached, mode, screen).await;
-        let reply = ended.map_err(|halt| wait.halted(halt))?;
+        let reply = wait.resume(reached, mode, screen).await.map_err(|halt| wait.halted(halt))?;
         followed = match reply {
             SendReply::Task(reached) => {
                 task = (*reached).clone();
@@ -77,22 +76,4 @@ pub(crate) async fn follow(
         };
     }
     Ok(followed)
-}
-
-/// Waits for a task by its stream, or by reading it again and again.
-pub(crate) async fn until_settled(
-    agent: &Agent,
-    wait: &mut Wait<'_>,
-    task: Task,
-    mode: Mode,
-    screen: &mut dyn Screen,
-) -> Result<SendReply, Halt> {
-    if !wait.is_settled(task.state()) && agent.offers(Capability::Streaming) {
-        let caller = wait.caller();
-        if let Ok(events) = wait.call(agent.client.subscribe(&caller, Subscribe::new(task.id.clone()))).await? {
-            return wait.events(events, mode, None, screen).await;
-        }
-    }
-    screen.event(&task.clone().into())?;
-    wait.poll(task, None, screen).await.map(SendReply::from)
 }

@@ -5,7 +5,6 @@ mod card;
 mod commands;
 mod connect;
 mod context;
-mod fold;
 #[cfg(test)]
 #[path = "../../config/src/folder.rs"]
 mod folder;

@@ -1,4 +1,4 @@
-//! Waiting for a task: by its stream, or by reading it again and again, until it is over or wants something.
+//! Waiting for a task on the command line: signals, `--timeout` and what is shown, around the client's [`TaskWait`].
 //!
 //! A wait ends early when the user stops it or when its time is up. The task goes on either way, and
 //! [`Wait::known`] says which one it was.
@@ -9,15 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use chancery_core::{
-    Caller, Error, ErrorKind, Event, EventStream, GetTask, Message, Operations as _, SendMessage, SendReply, Task, TaskState,
-};
+use chancery_client::TaskWait;
+use chancery_core::{Caller, Error, ErrorKind, Event, GetTask, Message, Operations as _, SendMessage, SendReply, Task, TaskState};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{
     connect::{Agent, Capability},
     context::Context,
-    fold::fold,
     print::{live::Screen, task::state},
     resume::{self, Known},
     trouble::Trouble,
@@ -25,11 +23,6 @@ use crate::{
 
 /// After how long progress is shown, and how often it is drawn anew.
 const PROGRESS: Duration = Duration::from_millis(500);
-/// The longest pause between two polls, and the shortest.
-const LONGEST: Duration = Duration::from_secs(30);
-const SHORTEST: Duration = Duration::from_millis(100);
-/// How many failures in a row end the polling.
-const FAILURES: u32 = 5;
 
 /// Why a wait ended before the task did.
 #[derive(Debug)]
@@ -53,7 +46,7 @@ impl From<Trouble> for Halt {
 pub(crate) enum Mode {
     /// Not at all.
     Detached,
-    /// Until the end, and then it is read once more.
+    /// Until the end, and then it is read once more, unless that is how it was waited for.
     Whole,
     /// Until the end, and every event is shown.
     Stream,
@@ -121,18 +114,20 @@ impl<'a> Wait<'a> {
     }
 
     /// Whether the wait ends with this state.
-    pub(crate) fn is_settled(&self, state: TaskState) -> bool {
+    fn is_settled(&self, state: TaskState) -> bool {
         state.is_terminal() || state == TaskState::InputRequired || state == TaskState::AuthRequired && !self.patient
     }
 
     /// Sends a message, and waits as the mode says.
-    pub(crate) async fn send(&mut self, mut request: SendMessage, mode: Mode, screen: &mut dyn Screen) -> Result<SendReply, Halt> {
+    pub(crate) async fn send(&mut self, request: SendMessage, mode: Mode, screen: &mut dyn Screen) -> Result<SendReply, Halt> {
         let agent = self.agent;
-        let history = request.configuration.history_length;
-        if mode != Mode::Detached && agent.offers(Capability::Streaming) {
-            let caller = self.caller();
-            match self.call(agent.client.stream_message(&caller, request.clone())).await? {
-                Ok(events) => return self.events(events, mode, history, screen).await,
+        if mode == Mode::Detached {
+            return self.send_only(request).await;
+        }
+        if agent.offers(Capability::Streaming) {
+            let history = request.configuration.history_length;
+            match self.call(TaskWait::send(&agent.client, self.caller(), request.clone())).await? {
+                Ok(task) => return self.run(task, mode, history, screen).await,
                 // Without a card it is the call that tells.
                 Err(error) if agent.card.is_none() && is_unsupported(&error) => {}
                 Err(error) => return Err(agent.trouble(self.context, error).into()),
@@ -141,58 +136,79 @@ impl<'a> Wait<'a> {
         if mode == Mode::Stream {
             self.context.notes.note("the agent offers no streams, polling instead");
         }
+        self.send_and_poll(request, screen).await
+    }
+
+    /// Sends a message, and waits for nothing but the answer.
+    async fn send_only(&mut self, mut request: SendMessage) -> Result<SendReply, Halt> {
+        let agent = self.agent;
         request.configuration.return_immediately = true;
         let caller = agent.caller(self.context);
         let reply = self.call(agent.client.send_message(&caller, request)).await?.map_err(|error| agent.trouble(self.context, error))?;
-        self.note_reply(&reply);
-        if mode != Mode::Detached {
-            screen.event(&event(&reply))?;
+        match &reply {
+            SendReply::Task(task) => self.note_task(task),
+            SendReply::Message(message) => self.note_message(message),
         }
-        match reply {
-            SendReply::Task(task) if mode != Mode::Detached => self.poll(*task, history, screen).await.map(SendReply::from),
-            reply => Ok(reply),
-        }
+        Ok(reply)
     }
 
-    /// Reads events until the task is over or wants something.
-    pub(crate) async fn events(
+    /// Sends a message, and waits without a stream.
+    pub(crate) async fn send_and_poll(&mut self, request: SendMessage, screen: &mut dyn Screen) -> Result<SendReply, Halt> {
+        let (agent, history) = (self.agent, request.configuration.history_length);
+        let sent = self.call(TaskWait::send_and_poll(&agent.client, self.caller(), request)).await?;
+        self.run(sent.map_err(|error| agent.trouble(self.context, error))?, Mode::Stream, history, screen).await
+    }
+
+    /// Waits for a task that was just read: by its stream, or by polling.
+    pub(crate) async fn resume(&mut self, task: Task, mode: Mode, screen: &mut dyn Screen) -> Result<SendReply, Halt> {
+        let task = TaskWait::resume(&self.agent.client, self.caller(), task).beyond_authorization(self.patient);
+        self.run(task, mode, None, screen).await
+    }
+
+    /// Waits for a task that was just read by polling.
+    pub(crate) async fn poll(&mut self, task: Task, history: Option<i32>, screen: &mut dyn Screen) -> Result<SendReply, Halt> {
+        let task = TaskWait::poll(&self.agent.client, self.caller(), task).beyond_authorization(self.patient).history_length(history);
+        self.run(task, Mode::Stream, history, screen).await
+    }
+
+    /// Shows every event until the task is over or wants something.
+    pub(crate) async fn run(
         &mut self,
-        mut events: EventStream,
+        mut task: TaskWait,
         mode: Mode,
         history: Option<i32>,
         screen: &mut dyn Screen,
     ) -> Result<SendReply, Halt> {
-        let mut folded = Task::default();
+        let mut held = None;
         loop {
-            let next = std::future::poll_fn(|cx| events.as_mut().poll_next(cx));
-            let event = match self.call(next).await? {
-                Some(Ok((_, event))) => event.into_event(),
-                Some(Err(error)) => {
+            let event = match self.call(task.next()).await? {
+                Ok(Some(event)) => event,
+                Ok(None) => break,
+                Err(error) => {
                     screen.close()?;
                     return Err(self.agent.trouble(self.context, error).into());
                 }
-                // The agent may hang up while it waits for somebody.
-                None => break,
             };
+            match &event {
+                Event::Message(message) => self.note_message(message),
+                _ => self.note_task(task.task()),
+            }
+            // What the task wanted before is shown again only if that is all there is.
+            held = None;
+            if !task.is_replay() || screen.wants_replays() {
+                screen.event(&event)?;
+            } else {
+                held = Some(event);
+            }
+        }
+        if let Some(event) = held {
             screen.event(&event)?;
-            fold(&mut folded, &event);
-            if let Event::Message(message) = event {
-                self.note_message(&message);
-                screen.close()?;
-                return Ok(SendReply::Message(message));
-            }
-            self.note_task(&folded);
-            if self.is_settled(folded.status.state) {
-                break;
-            }
         }
         screen.close()?;
-        if !self.is_settled(folded.status.state) {
-            return self.poll(folded, history, screen).await.map(SendReply::from);
-        }
-        match mode {
-            Mode::Whole => self.whole(folded, history).await.map(SendReply::from),
-            _ => Ok(folded.into()),
+        let is_whole = task.is_polling() || mode != Mode::Whole;
+        match task.into_reply() {
+            SendReply::Task(task) if !is_whole => self.whole(*task, history).await.map(SendReply::from),
+            reply => Ok(reply),
         }
     }
 
@@ -209,44 +225,6 @@ impl<'a> Wait<'a> {
                 Ok(folded)
             }
         }
-    }
-
-    /// Reads a task again and again until it is over or wants something. Under `--stream` each change is shown.
-    pub(crate) async fn poll(&mut self, mut task: Task, history: Option<i32>, screen: &mut dyn Screen) -> Result<Task, Halt> {
-        let (agent, first) = (self.agent, self.context.settings.poll_interval);
-        let (mut step, mut failures) = (0, 0);
-        self.note_task(&task);
-        while !self.is_settled(task.status.state) {
-            let mut wait = pause(first, step);
-            step += 1;
-            let mut get = GetTask::new(task.id.clone());
-            get.history_length = history;
-            self.call(tokio::time::sleep(wait)).await?;
-            let caller = agent.caller(self.context);
-            let error = match self.call(agent.client.get_task(&caller, get)).await? {
-                Ok(now) => {
-                    failures = 0;
-                    if now.status != task.status || now.artifacts != task.artifacts {
-                        step = 0;
-                        screen.event(&Event::from(now.clone()))?;
-                    }
-                    task = now;
-                    self.note_task(&task);
-                    continue;
-                }
-                Err(error) => error,
-            };
-            failures += 1;
-            if failures >= FAILURES || !is_passing(&error) {
-                return Err(agent.trouble(self.context, error).into());
-            }
-            if let Some(after) = chancery_client::Trouble::of(&error).and_then(chancery_client::Trouble::retry_after) {
-                wait = after;
-                self.call(tokio::time::sleep(wait)).await?;
-            }
-        }
-        screen.close()?;
-        Ok(task)
     }
 
     /// Does something that takes time, unless the user stops it or time is up first.
@@ -280,13 +258,6 @@ impl<'a> Wait<'a> {
         let word = if self.known.task.is_some() { state(self.known.state) } else { "waiting" };
         let seconds = self.begun.elapsed().as_secs();
         self.context.notes.progress(&format!("{word} {seconds} s{artifacts} (Ctrl-C leaves the task running)"));
-    }
-
-    fn note_reply(&mut self, reply: &SendReply) {
-        match reply {
-            SendReply::Task(task) => self.note_task(task),
-            SendReply::Message(message) => self.note_message(message),
-        }
     }
 
     fn note_message(&mut self, message: &Message) {
@@ -337,43 +308,6 @@ impl<'a> Wait<'a> {
     }
 }
 
-fn event(reply: &SendReply) -> Event {
-    match reply {
-        SendReply::Task(task) => Event::Task(task.clone()),
-        SendReply::Message(message) => Event::Message(message.clone()),
-    }
-}
-
 fn is_unsupported(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::UnsupportedOperation | ErrorKind::MethodNotFound)
-}
-
-/// Whether asking again may help.
-fn is_passing(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::RateLimited | ErrorKind::Timeout | ErrorKind::Internal)
-}
-
-/// The pause before the poll of this number since the last change: it grows by half, with some chance in it so
-/// that many clients do not come back at once.
-fn pause(first: Duration, step: u32) -> Duration {
-    let grown = first.mul_f64(1.5_f64.powi(i32::try_from(step.min(20)).unwrap_or(20))).min(LONGEST);
-    // The last bits of a v7 id are random.
-    let random = u32::try_from(uuid::Uuid::now_v7().as_u128() & 0xffff).unwrap_or_default();
-    let jitter = 0.9 + 0.2 * f64::from(random) / f64::from(0x1_0000);
-    grown.mul_f64(jitter).max(SHORTEST)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pauses_grow_by_half_up_to_thirty_seconds() {
-        let within = |pause: Duration, about: Duration| pause >= about.mul_f64(0.89) && pause <= about.mul_f64(1.11);
-        for (step, seconds) in [(0, 2.0), (1, 3.0), (2, 4.5), (3, 6.75), (10, 30.0), (4_000_000, 30.0)] {
-            let pause = pause(Duration::from_secs(2), step);
-            assert!(within(pause, Duration::from_secs_f64(seconds)), "{step}: {pause:?}");
-        }
-        assert_eq!(pause(Duration::ZERO, 0), SHORTEST);
-    }
 }

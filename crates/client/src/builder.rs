@@ -39,7 +39,8 @@ pub(crate) struct Settings {
     pub(crate) idempotent: Option<bool>,
     pub(crate) resubscribes: u32,
     pub(crate) poll_interval: Duration,
-    pub(crate) poll_failures: u32,
+    /// `None` when only `patience` counts.
+    pub(crate) poll_failures: Option<u32>,
     pub(crate) tls: Tls,
     pub(crate) purse: Purse,
     pub(crate) eye: Eye,
@@ -85,7 +86,7 @@ impl Default for Settings {
             idempotent: None,
             resubscribes: 5,
             poll_interval: Duration::from_secs(1),
-            poll_failures: u32::MAX,
+            poll_failures: None,
             tls: Tls::default(),
             purse: Purse::default(),
             eye: Eye::default(),
@@ -324,7 +325,7 @@ impl Builder {
     /// After how many failures in a row a task is no longer read again; when not said, only
     /// [`patience`](Self::patience) counts.
     pub fn poll_failures(mut self, times: u32) -> Self {
-        self.settings.poll_failures = times.max(1);
+        self.settings.poll_failures = Some(times.max(1));
         self
     }
 

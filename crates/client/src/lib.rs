@@ -75,6 +75,7 @@ mod sse;
 mod tls;
 mod trouble;
 mod trust;
+mod wait;
 mod watch;
 pub mod webhook;
 
@@ -91,6 +92,7 @@ pub use peers::Peers;
 pub use reply::{Events, Reply, Update};
 pub use trouble::{Trouble, TroubleKind};
 pub use trust::SignedCards;
+pub use wait::TaskWait;
 
 #[doc = include_str!("../../../docs/guide/client.md")]
 #[cfg(doctest)]

@@ -18,6 +18,7 @@ use futures_util::{StreamExt as _, stream};
 use crate::{
     client::Client,
     follow::{Handoff, Head, Journey, transfer_of},
+    wait::TaskWait,
     watch::Watch,
 };
 
@@ -184,10 +185,8 @@ async fn wait(head: &Head, task: Task) -> Result<Task> {
     let client = head.client();
     let caller = head.caller().clone().deadline(Instant::now() + client.settings().timeout);
     let id = task.id.clone();
-    let mut events = Watch::take_up(client.clone(), &caller, task, true).await?;
-    while let Some(event) = events.next().await {
-        event?;
-    }
+    let mut wait = TaskWait::resume(client, caller.clone(), task);
+    while wait.next().await?.is_some() {}
     client.get_task(&caller, GetTask::new(id)).await
 }
 
@@ -237,7 +236,7 @@ impl Followed {
         let task = journey.follow(&transfer).await?;
         let head = journey.head().clone();
         self.agent = head.agent().into();
-        self.events = Some(Watch::take_up(head.client().clone(), head.caller(), task, self.sent).await?);
+        self.events = Some(Watch::take_up(head.client().clone(), head.caller(), task, self.sent).await);
         self.note(head);
         Ok(())
     }

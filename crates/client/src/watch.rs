@@ -1,4 +1,4 @@
-//! A stream that survives its connection.
+//! A stream that survives its connection: it reconnects with backoff, resumes at its cursor, and falls back to polling.
 //!
 //! ```text
 //!            cut, or ended without a closing event
@@ -57,6 +57,19 @@ pub(crate) struct Watch {
     idle: u32,
     /// When the task is to be read again.
     read_at: Option<Instant>,
+    /// Whether the first event is the task that a message was sent to, maybe as it stood before.
+    continues: bool,
+    /// For a task that is only read, never subscribed to.
+    polled: Option<Polled>,
+}
+
+/// How a task is read again and again that was not streamed to begin with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Polled {
+    /// Whether it is read on while it wants an authorization.
+    pub(crate) beyond_authorization: bool,
+    /// How many messages of its history are read.
+    pub(crate) history_length: Option<i32>,
 }
 
 enum Stage {
@@ -84,6 +97,8 @@ enum Joint {
 enum End {
     /// No.
     Open,
+    /// The task wanted something before the message that began the stream, and this may be what it tells: no, unless the agent ends it.
+    Replayed,
     /// The agent waits for something that may come another way: it ends the stream, or not.
     Maybe,
     /// The agent waits for the next message: who sent the last one has heard everything.
@@ -108,29 +123,47 @@ impl Watch {
     }
 
     /// Goes on with a task that was just read: first the task, then what happens to it, by its stream or by reading it again.
-    pub(crate) async fn take_up(client: Client, caller: &Caller, task: Task, sent: bool) -> Result<EventStream> {
+    pub(crate) async fn take_up(client: Client, caller: &Caller, task: Task, sent: bool) -> EventStream {
         let id = task.id.clone();
         let call = client.call(caller, Request::Subscribe(Subscribe::new(id.clone())));
         let mut watch = Self::new(client.clone(), call, client.peer(), Stage::Over, Some(id), sent);
         watch.show(Seq::START.next(), task.into());
         if watch.has_heard_everything() {
-            return Ok(watch.into_stream());
+            return watch.into_stream();
         }
         if !watch.can_subscribe() {
-            watch.turn_to_polling(false, || "this version shows only what happens from now on".to_owned());
-            return Ok(watch.into_stream());
+            watch.stage = Stage::Polling { hopeful: false };
+            return watch.into_stream();
         }
         match client.perform(&watch.call).await {
             Ok((peer, Answered::Source(source))) => (watch.peer, watch.stage) = (peer, Stage::Live(source, Joint::Snapshot)),
-            Ok(_) => return Err(Error::internal("a stream was asked for")),
-            Err(error) if cannot_subscribe(&error) => watch.turn_to_polling(false, || chain(&error)),
-            Err(error) if failure::is_transient(&error) => watch.turn_to_polling(true, || chain(&error)),
-            Err(error) => return Err(error),
+            Ok(_) => watch.turn_to_polling(false, || "a stream was asked for".to_owned()),
+            // Who may not read the task either is told so then.
+            Err(error) => watch.turn_to_polling(failure::is_transient(&error), || chain(&error)),
         }
-        Ok(watch.into_stream())
+        watch.into_stream()
+    }
+
+    /// Reads a task that is at hand again and again: first that task if it is new to whoever asks, then the whole task whenever it has
+    /// changed.
+    pub(crate) fn poll_task(client: Client, caller: &Caller, task: Task, polled: Polled, is_new: bool) -> EventStream {
+        let id = task.id.clone();
+        let call = client.call(caller, Request::Subscribe(Subscribe::new(id.clone())));
+        let (peer, first) = (client.peer(), client.settings().poll_interval);
+        let mut watch = Self::new(client, call, peer, Stage::Polling { hopeful: false }, Some(id), true);
+        watch.polled = Some(polled);
+        watch.read_at = Some(Instant::now() + retry::poll_pause(first, 0));
+        if is_new {
+            watch.show(Seq::START.next(), task.into());
+        } else {
+            watch.note_state(Some(task.state()));
+            watch.seen.note(&task.into());
+        }
+        watch.into_stream()
     }
 
     fn new(client: Client, call: Call, peer: Arc<Peer>, stage: Stage, task: Option<TaskId>, sent: bool) -> Self {
+        let continues = matches!(&call.request, Request::StreamMessage(send) if send.message.task_id.is_some());
         Self {
             client,
             call,
@@ -146,6 +179,8 @@ impl Watch {
             fruitless: 0,
             idle: 0,
             read_at: None,
+            continues,
+            polled: None,
         }
     }
 
@@ -159,7 +194,7 @@ impl Watch {
             if let Some(item) = self.ready.pop_front() {
                 return Some(Ok(item));
             }
-            let deadline = self.call.caller.call().deadline.map(Instant::from_std);
+            let deadline = self.deadline();
             let step = async {
                 match &self.stage {
                     Stage::Live(..) => self.read().await,
@@ -243,8 +278,11 @@ impl Watch {
 
     /// Shows what is new in a task.
     fn catch_up(&mut self, task: &Task) {
-        for event in self.seen.since(task) {
-            self.show(self.last.next(), event);
+        let news = self.seen.since(task);
+        if self.polled.is_some() && !news.is_empty() {
+            self.show(self.last.next(), task.clone().into());
+        } else {
+            news.into_iter().for_each(|event| self.show(self.last.next(), event));
         }
         self.note_state(Some(task.status.state));
     }
@@ -258,6 +296,10 @@ impl Watch {
             self.end = End::Over;
         }
         self.note_state(event.state());
+        let replayed = std::mem::take(&mut self.continues) && matches!(event, Event::Task(_));
+        if replayed && matches!(self.end, End::Maybe | End::Waiting) {
+            self.end = End::Replayed;
+        }
         if let Event::Task(task) = &mut event {
             crate::operations::trim(task, &self.call.request, self.peer.route.version);
         }
@@ -375,45 +417,73 @@ impl Watch {
 
     fn until(&self) -> Instant {
         let patience = Instant::now() + self.client.settings().patience;
-        self.call.caller.call().deadline.map_or(patience, |deadline| patience.min(Instant::from_std(deadline)))
+        self.deadline().map_or(patience, |deadline| patience.min(deadline))
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.call.caller.call().deadline.map(Instant::from_std)
+    }
+
+    /// Whether reading the task again brings nothing more that is waited for.
+    fn is_read_out(&self) -> bool {
+        match self.end {
+            End::Open | End::Replayed => false,
+            End::Maybe => !self.polled.is_some_and(|polled| polled.beyond_authorization),
+            End::Waiting | End::Over => true,
+        }
+    }
+
+    /// Reads the task, trying again while it fails in passing.
+    async fn read_task(&mut self, id: &TaskId) -> Result<Task> {
+        let (first, most) = (self.client.settings().poll_interval, self.client.settings().poll_failures);
+        // Of a task that has no stream which could be lost, only so many failures in a row are too many, if that is said.
+        let until = if self.polled.is_some() && most.is_some() { self.deadline() } else { Some(self.until()) };
+        let is_late = |at: Instant| until.is_some_and(|until| at >= until);
+        let mut get = GetTask::new(id.clone());
+        get.history_length = self.polled.and_then(|polled| polled.history_length);
+        let mut failures = 0;
+        loop {
+            let limit = Instant::now() + self.client.settings().timeout;
+            let call = self.later(Request::GetTask(get.clone()), None, until.map_or(limit, |until| until.min(limit)));
+            let error = match self.client.perform(&call).await {
+                Ok((peer, Answered::Reply(Reply::Task(task)))) => {
+                    let mut task = task.into_task()?;
+                    crate::operations::trim(&mut task, &call.request, peer.route.version);
+                    return Ok(task);
+                }
+                Ok(_) => return Err(Error::internal("a task was asked for")),
+                Err(error) if failure::is_transient(&error) || self.polled.is_some() && error.kind() == ErrorKind::Internal => error,
+                Err(error) => return Err(error),
+            };
+            let wait = Trouble::of(&error).and_then(Trouble::retry_after).unwrap_or_else(|| retry::poll_pause(first, failures));
+            failures += 1;
+            if most.is_some_and(|most| failures >= most) || is_late(Instant::now() + wait) {
+                return Err(if self.polled.is_some() { error } else { broken(error) });
+            }
+            tokio::time::sleep(wait).await;
+        }
     }
 
     /// Reads the task again and again until it ends.
     async fn poll(&mut self, hopeful: bool) -> Result<()> {
         let Some(id) = self.task.clone() else { return Err(Error::internal("a task that is unknown cannot be read")) };
-        if self.end != End::Open {
+        if self.is_read_out() {
             self.stage = Stage::Over;
             return Ok(());
         }
         if let Some(at) = self.read_at.take() {
             tokio::time::sleep_until(at).await;
         }
-        let until = self.until();
-        let (first, most) = (self.client.settings().poll_interval, self.client.settings().poll_failures);
-        let mut failures = 0;
-        let task = loop {
-            let call = self.later(Request::GetTask(GetTask::new(id.clone())), None, until);
-            let error = match self.client.perform(&call).await {
-                Ok((_, Answered::Reply(Reply::Task(task)))) => break task.into_task()?,
-                Ok(_) => return Err(Error::internal("a task was asked for")),
-                Err(error) if failure::is_transient(&error) => error,
-                Err(error) => return Err(error),
-            };
-            let wait = Trouble::of(&error).and_then(Trouble::retry_after).unwrap_or_else(|| retry::poll_pause(first, failures));
-            failures += 1;
-            if failures >= most || Instant::now() + wait >= until {
-                return Err(broken(error));
-            }
-            tokio::time::sleep(wait).await;
-        };
+        let task = self.read_task(&id).await?;
         self.catch_up(&task);
-        if self.end != End::Open {
+        if self.is_read_out() {
             return Ok(());
         }
         if hopeful {
             self.fruitless = 0;
             return self.heal(Failed::cut("the agent could not be reached for a while")).await;
         }
+        let first = self.client.settings().poll_interval;
         self.idle = if self.ready.is_empty() { self.idle + 1 } else { 0 };
         self.read_at = Some(Instant::now() + retry::poll_pause(first, self.idle));
         Ok(())

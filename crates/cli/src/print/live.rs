@@ -14,6 +14,11 @@ pub(crate) trait Screen {
     /// Shows an event.
     fn event(&mut self, event: &Event) -> Result<(), Trouble>;
 
+    /// Whether the task as it stood before a message is shown when an agent begins its answer with it.
+    fn wants_replays(&self) -> bool {
+        false
+    }
+
     /// Ends what is open.
     fn close(&mut self) -> Result<(), Trouble> {
         Ok(())
@@ -130,6 +135,10 @@ impl Screen for Live<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    fn wants_replays(&self) -> bool {
+        self.printer.is_json()
     }
 
     fn close(&mut self) -> Result<(), Trouble> {

@@ -25,5 +25,6 @@ mod proxy;
 mod scope;
 mod signed;
 mod tls;
+mod wait;
 mod webhook;
 mod wire;

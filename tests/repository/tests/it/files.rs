@@ -6,7 +6,6 @@ const LONGEST: usize = 600;
 
 /// Files that may be longer, and why.
 const LONGER: &[(&str, &str)] = &[
-    ("crates/cli/src/commands/chat/mod.rs", "the loop of a conversation, waits to be taken apart"),
     ("crates/cli/src/commands/conformance/cli/check.rs", "a table of checks"),
     ("crates/client/src/client.rs", "waits to be taken apart"),
 ];

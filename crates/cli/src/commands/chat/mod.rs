@@ -14,7 +14,7 @@ use std::{
 };
 
 use chancery_client::{Follow, Handoff, Journey};
-use chancery_core::{CancelTask, ContextId, Event, GetTask, Message, Operations as _, Part, Role, SendMessage, SendReply, Task};
+use chancery_core::{CancelTask, ContextId, GetTask, Message, Operations as _, Part, Role, SendMessage, SendReply, Task};
 use serde_json::json;
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
@@ -26,7 +26,6 @@ use crate::{
     args::{Chat, PartFlag},
     connect::{self, Agent, Capability},
     context::Context,
-    follow::until_settled,
     message,
     print::{
         Text,
@@ -249,7 +248,7 @@ impl Session<'_> {
         let sent = match &mut self.view {
             View::Talk(talk) => {
                 let idle = talk.idle();
-                let mut sending = std::pin::pin!(send(&mut wait, &place, streams, request, &mut **talk));
+                let mut sending = std::pin::pin!(send(&mut wait, streams, request, &mut **talk));
                 loop {
                     tokio::select! {
                         biased;
@@ -263,11 +262,11 @@ impl Session<'_> {
             }
             View::Live => {
                 let mut live = Live::new(&self.context.printer);
-                let sent = send(&mut wait, &place, streams, request, &mut live).await;
+                let sent = send(&mut wait, streams, request, &mut live).await;
                 live.close()?;
                 sent
             }
-            View::Whole => send(&mut wait, &place, streams, request, &mut Blank).await,
+            View::Whole => send(&mut wait, streams, request, &mut Blank).await,
         };
         self.context.notes.clear();
         match sent {
@@ -316,14 +315,14 @@ impl Session<'_> {
         let place = self.place.clone();
         let mut wait = Wait::new(&place.context, &place.agent)?;
         let settled = match &mut self.view {
-            View::Talk(talk) => until_settled(&place.agent, &mut wait, task, Mode::Stream, &mut **talk).await,
+            View::Talk(talk) => wait.resume(task, Mode::Stream, &mut **talk).await,
             View::Live => {
                 let mut live = Live::new(&self.context.printer);
-                let settled = until_settled(&place.agent, &mut wait, task, Mode::Stream, &mut live).await;
+                let settled = wait.resume(task, Mode::Stream, &mut live).await;
                 live.close()?;
                 settled
             }
-            View::Whole => until_settled(&place.agent, &mut wait, task, Mode::Stream, &mut Blank).await,
+            View::Whole => wait.resume(task, Mode::Stream, &mut Blank).await,
         };
         settled.map_err(|halt| {
             self.note(wait.known.clone());
@@ -541,28 +540,10 @@ impl Session<'_> {
 }
 
 /// Sends a message, over a stream or by asking again and again.
-async fn send(
-    wait: &mut Wait<'_>,
-    Place { context, agent }: &Place,
-    streams: bool,
-    mut request: SendMessage,
-    screen: &mut dyn Screen,
-) -> Result<SendReply, Halt> {
-    if streams {
-        return wait.send(request, Mode::Stream, screen).await;
-    }
-    request.configuration.return_immediately = true;
-    let caller = agent.caller(context);
-    let sent = wait.call(agent.client.send_message(&caller, request)).await?;
-    match sent.map_err(|error| agent.trouble(context, error))? {
-        SendReply::Task(task) => {
-            screen.event(&Event::Task(task.clone()))?;
-            wait.poll(*task, None, screen).await.map(SendReply::from)
-        }
-        SendReply::Message(message) => {
-            screen.event(&Event::Message(message.clone()))?;
-            Ok(SendReply::Message(message))
-        }
+async fn send(wait: &mut Wait<'_>, streams: bool, request: SendMessage, screen: &mut dyn Screen) -> Result<SendReply, Halt> {
+    match streams {
+        true => wait.send(request, Mode::Stream, screen).await,
+        false => wait.send_and_poll(request, screen).await,
     }
 }
 

@@ -1,11 +1,8 @@
 //! The agent itself: its card, every interface of it, the version header, and a stream.
 
-use std::{
-    future::poll_fn,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
-use chancery_client::Client;
+use chancery_client::{Client, TaskWait};
 use chancery_core::{
     Binding, CancelTask, Card, Error, ErrorKind, Event, GetTask, Interface, Message, Operations as _, SendMessage, Task, Validate as _,
     Version,
@@ -20,7 +17,6 @@ use crate::{
     card::{self, Found},
     connect,
     context::Context,
-    fold::fold,
     print::card::interface,
     trouble::{TOO_LATE, Trouble, UNAUTHORIZED, UNREACHABLE, with_cause},
 };
@@ -243,10 +239,9 @@ fn judge(seen: &Seen, findings: &mut Findings, again: String) {
 /// Sends a message, and notes when each event comes.
 async fn watched(client: &Client, caller: &chancery_core::Caller, words: &str) -> Result<Seen, Error> {
     let begun = Instant::now();
-    let mut events = client.stream_message(caller, SendMessage::new(Message::user(words))).await?;
+    let mut wait = TaskWait::send(client, caller.clone(), SendMessage::new(Message::user(words))).await?;
     let mut seen = Seen::default();
-    while let Some(event) = poll_fn(|cx| events.as_mut().poll_next(cx)).await {
-        let event = event?.1.into_event();
+    while let Some(event) = wait.next().await? {
         seen.came.push(begun.elapsed());
         let status = match &event {
             Event::Task(task) => task.status.timestamp,
@@ -256,11 +251,8 @@ async fn watched(client: &Client, caller: &chancery_core::Caller, words: &str) -
         if let Some(at) = status.map(|at| at.unix_millis()) {
             seen.made = Some(seen.made.map_or((at, at), |(first, _)| (first, at)));
         }
-        fold(&mut seen.task, &event);
-        if matches!(event, Event::Message(_)) || seen.task.state().is_terminal() || seen.task.state().is_interrupted() {
-            break;
-        }
     }
+    seen.task = wait.task().clone();
     Ok(seen)
 }
 

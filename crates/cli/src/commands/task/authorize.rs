@@ -4,16 +4,16 @@
 
 use std::io::IsTerminal as _;
 
-use chancery_core::{GetTask, Message, Operations as _, SendReply, Subscribe, Task, TaskState};
+use chancery_core::{GetTask, Message, Task, TaskState};
 
 use crate::{
     args::Authorize,
-    connect::{self, Agent, Capability},
+    connect,
     context::Context,
     print::{Text, live::Blank, task as show},
     report,
     trouble::Trouble,
-    wait::{Halt, Mode, Wait},
+    wait::{Mode, Wait},
 };
 
 pub(crate) async fn run(context: &Context, args: &Authorize) -> Result<(), Trouble> {
@@ -28,24 +28,9 @@ pub(crate) async fn run(context: &Context, args: &Authorize) -> Result<(), Troub
         context.notes.note(&format!("the task wants no authorization, it is {}", show::state(task.state())));
     }
     wait.beyond_authorization();
-    let followed = follow(&agent, &mut wait, task).await;
-    let task = followed.map_err(|halt| wait.halted(halt))?;
-    report::task(context, &task, show::Detail { verbose: context.settings.verbose, ..show::Detail::default() })
-}
-
-/// Follows the task by its stream, or by reading it.
-async fn follow(agent: &Agent, wait: &mut Wait<'_>, task: Task) -> Result<Task, Halt> {
-    if wait.is_settled(task.state()) || !agent.offers(Capability::Streaming) {
-        return wait.poll(task, None, &mut Blank).await;
-    }
-    let patient = wait.caller();
-    match wait.call(agent.client.subscribe(&patient, Subscribe::new(task.id.clone()))).await? {
-        Ok(events) => match wait.events(events, Mode::Whole, None, &mut Blank).await? {
-            SendReply::Task(task) => Ok(*task),
-            SendReply::Message(_) => wait.poll(task, None, &mut Blank).await,
-        },
-        Err(_) => wait.poll(task, None, &mut Blank).await,
-    }
+    let reply = wait.resume(task.clone(), Mode::Whole, &mut Blank).await.map_err(|halt| wait.halted(halt))?;
+    let task = reply.task().unwrap_or(&task);
+    report::task(context, task, show::Detail { verbose: context.settings.verbose, ..show::Detail::default() })
 }
 
 /// Shows the agent's words and links, and opens the first link where somebody sees it.

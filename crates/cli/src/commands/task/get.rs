@@ -1,6 +1,6 @@
 //! `a2a task get`: a task as it stands, or as it ends.
 
-use chancery_core::{Event, GetTask};
+use chancery_core::GetTask;
 
 use crate::{
     args::Get,
@@ -12,7 +12,7 @@ use crate::{
     },
     report,
     trouble::Trouble,
-    wait::{Halt, Wait},
+    wait::Wait,
 };
 
 pub(crate) async fn run(context: &Context, args: &Get) -> Result<(), Trouble> {
@@ -28,14 +28,10 @@ pub(crate) async fn run(context: &Context, args: &Get) -> Result<(), Trouble> {
     }
     let (mut live, mut blank) = (Live::new(&context.printer), Blank);
     let screen: &mut dyn Screen = if context.settings.stream { &mut live } else { &mut blank };
-    let polled = match screen.event(&Event::from(task.clone())) {
-        Ok(()) => wait.poll(task, args.history, screen).await,
-        Err(trouble) => Err(Halt::Trouble(trouble)),
-    };
-    let task = polled.map_err(|halt| wait.halted(halt))?;
-    match context.settings.stream {
-        true => report::end(context, &task.into()),
-        false => report::task(context, &task, detail(context)),
+    let reply = wait.poll(task, args.history, screen).await.map_err(|halt| wait.halted(halt))?;
+    match reply.task().filter(|_| !context.settings.stream) {
+        Some(task) => report::task(context, task, detail(context)),
+        None => report::end(context, &reply),
     }
 }
 

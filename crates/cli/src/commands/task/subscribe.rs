@@ -1,6 +1,7 @@
 //! `a2a task subscribe`: a task's events, or its end.
 
-use chancery_core::{ErrorKind, Operations as _, SendReply, Seq, Subscribe as Request};
+use chancery_client::TaskWait;
+use chancery_core::{ErrorKind, SendReply, Seq, Subscribe as Request};
 
 use crate::{
     args::Subscribe,
@@ -23,8 +24,8 @@ pub(crate) async fn run(context: &Context, args: &Subscribe) -> Result<(), Troub
     if let Some(from) = args.from {
         caller = caller.resume_after(Seq::new(from));
     }
-    let asked = wait.call(agent.client.subscribe(&caller, Request::new(args.id.as_str()))).await;
-    let events = asked.map_err(|halt| wait.halted(halt))?.map_err(|error| {
+    let asked = wait.call(TaskWait::subscribe(&agent.client, caller, Request::new(args.id.as_str()))).await;
+    let task = asked.map_err(|halt| wait.halted(halt))?.map_err(|error| {
         let over = error.kind() == ErrorKind::UnsupportedOperation;
         let trouble = agent.trouble(context, error);
         match over {
@@ -35,7 +36,7 @@ pub(crate) async fn run(context: &Context, args: &Subscribe) -> Result<(), Troub
     let mode = if context.settings.stream { Mode::Stream } else { Mode::Whole };
     let (mut live, mut blank) = (Live::new(&context.printer), Blank);
     let screen: &mut dyn Screen = if mode == Mode::Stream { &mut live } else { &mut blank };
-    let reply = match wait.events(events, mode, None, screen).await {
+    let reply = match wait.run(task, mode, None, screen).await {
         Ok(reply) => reply,
         Err(halt) => {
             live.close()?;

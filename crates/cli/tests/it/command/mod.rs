@@ -15,6 +15,7 @@ mod handoff;
 mod help;
 mod output;
 mod push_listen;
+mod replay;
 mod seal;
 mod send;
 mod settings;
