@@ -16,6 +16,15 @@ use crate::{
 /// let report = Artifact::new("Line 3 should read 40.00.").named("check");
 /// assert_eq!(report.parts.len(), 1);
 /// ```
+///
+/// One of several parts is made of all of them, or a part at a time:
+///
+/// ```
+/// use chancery_core::{Artifact, Part};
+/// let pages = ["one.png", "two.png"].map(|name| Part::url(format!("https://files.example/{name}")).filename(name));
+/// let scan = Artifact::of(pages).part("Two pages.").named("scan");
+/// assert_eq!(scan.parts.len(), 3);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
@@ -44,6 +53,11 @@ impl Artifact {
     /// An artifact with a fresh id and one part.
     pub fn new(part: impl Into<Part>) -> Self {
         Self { artifact_id: ArtifactId::generate(), parts: vec![part.into()], ..Self::default() }
+    }
+
+    /// An artifact with a fresh id and these parts. The protocol wants at least one.
+    pub fn of<P: Into<Part>>(parts: impl IntoIterator<Item = P>) -> Self {
+        Self { artifact_id: ArtifactId::generate(), parts: parts.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
     /// Sets the id.

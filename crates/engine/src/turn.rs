@@ -365,7 +365,35 @@ impl ArtifactWriter {
     /// # Errors
     /// When the task is over.
     pub async fn push(&mut self, part: impl Into<Part>) -> Result<(), Failure> {
-        let update = self.chunk(part.into());
+        self.push_all([part]).await
+    }
+
+    /// Adds several pieces at once: they are stored together, and whoever listens gets them in one event. Without any, nothing happens.
+    ///
+    /// ```
+    /// use chancery_engine::{Failure, Outcome, Turn};
+    /// # use chancery_core::Part;
+    ///
+    /// async fn survey(turn: Turn) -> Result<Outcome, Failure> {
+    ///     let mut depths = turn.artifact("depths");
+    ///     for meter in [4, 7] {
+    ///         let picture = Part::raw(vec![meter]).media_type("image/png").filename(format!("{meter}.png"));
+    ///         depths.push_all([Part::text(format!("{meter} m")), picture]).await?;
+    ///     }
+    ///     depths.finish().await?;
+    ///     Ok(Outcome::Completed)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// When the task is over.
+    pub async fn push_all<P: Into<Part>>(&mut self, parts: impl IntoIterator<Item = P>) -> Result<(), Failure> {
+        let parts: Vec<Part> = parts.into_iter().map(Into::into).collect();
+        if parts.is_empty() {
+            // The protocol wants a part in every chunk.
+            return Ok(());
+        }
+        let update = self.chunk(parts);
         self.turn.emit(Emitted::Artifact(Box::new(update))).await
     }
 
@@ -375,14 +403,14 @@ impl ArtifactWriter {
     /// When the task is over.
     pub async fn finish(mut self) -> Result<(), Failure> {
         // The protocol wants a part in every chunk; an empty last one adds nothing to the artifact.
-        let update = self.chunk(Part::text("")).last();
+        let update = self.chunk(vec![Part::text("")]).last();
         self.turn.emit(Emitted::Artifact(Box::new(update))).await
     }
 
-    fn chunk(&mut self, part: Part) -> ArtifactUpdate {
+    fn chunk(&mut self, parts: Vec<Part>) -> ArtifactUpdate {
         let mut artifact = Artifact::default();
         artifact.artifact_id = self.id.clone();
-        artifact.parts = vec![part];
+        artifact.parts = parts;
         artifact.name = self.name.take().unwrap_or_default();
         let update = ArtifactUpdate::new("", "", artifact);
         if std::mem::replace(&mut self.begun, true) { update.appended() } else { update }
