@@ -13,6 +13,7 @@ pub struct Artifact {
 }
 impl Artifact {
     pub fn new(part: impl Into<Part>) -> Self {}
+    pub fn of<P: Into<Part>>(parts: impl IntoIterator<Item = P>) -> Self {}
     pub fn id(mut self, id: impl Into<ArtifactId>) -> Self {}
     pub fn named(mut self, name: impl Into<String>) -> Self {}
     pub fn described(mut self, description: impl Into<String>) -> Self {}
@@ -235,7 +236,10 @@ impl Signature {
 // clock.rs
 pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Timestamp;
+    fn timer(&self, _after: Duration) -> Option<Timer> {}
 }
+pub type Timer = Pin<Box<dyn Future<Output = ()> + Send>>;
+impl<C: Clock + ?Sized> Clock for Arc<C> {}
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 impl Clock for SystemClock {}
@@ -243,7 +247,7 @@ impl Clock for SystemClock {}
 pub struct ManualClock(_);
 impl ManualClock {
     pub fn new(millis: i64) -> Self {}
-    pub fn advance(&self, by: std::time::Duration) {}
+    pub fn advance(&self, by: Duration) {}
 }
 impl Clock for ManualClock {}
 

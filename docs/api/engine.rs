@@ -33,7 +33,7 @@ impl Outcome {
 pub struct Failure {}
 
 // clock.rs
-pub use chancery_core::clock::{Clock, ManualClock, SystemClock};
+pub use chancery_core::clock::{Clock, ManualClock, SystemClock, Timer};
 
 // delegation/access.rs
 pub trait Tokens: Send + Sync {
@@ -242,11 +242,6 @@ pub enum RefusalCode {
 #[derive(Clone)]
 pub struct Engine {}
 pub struct Builder {}
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum OnRestart {
-    Fail,
-    Rerun,
-}
 impl Engine {
     pub fn new(card: Card, agent: impl Agent) -> Builder {}
     pub fn card(&self) -> Arc<Card> {}
@@ -267,18 +262,19 @@ impl Builder {
     pub fn extended_card(mut self, card: Card) -> Self {}
     pub fn sender(mut self, sender: impl Sender) -> Self {}
     pub fn schedule(mut self, schedule: Schedule) -> Self {}
-    pub fn on_restart(mut self, policy: OnRestart) -> Self {}
-    pub fn lease(mut self, lease: Duration) -> Self {}
-    pub fn task_after(mut self, patience: Duration) -> Self {}
-    pub fn turn_timeout(mut self, limit: Duration) -> Self {}
-    pub fn retention(mut self, age: Option<Duration>) -> Self {}
-    pub fn reopen(mut self, reopen: bool) -> Self {}
-    pub fn passing(mut self, passing: Passing) -> Self {}
+    pub fn on_restart(self, policy: OnRestart) -> Self {}
+    pub fn lease(self, lease: Duration) -> Self {}
+    pub fn task_after(self, patience: Duration) -> Self {}
+    pub fn turn_timeout(self, limit: Duration) -> Self {}
+    pub fn retention(self, age: Option<Duration>) -> Self {}
+    pub fn reopen(self, reopen: bool) -> Self {}
+    pub fn passing(self, passing: Passing) -> Self {}
+    pub fn defaults(self, options: &Options) -> Self {}
     pub fn reach(mut self, peers: Arc<dyn Peers>, base_url: impl Into<String>) -> Self {}
     pub fn base_url(mut self, url: impl Into<String>) -> Self {}
     pub fn tokens(mut self, tokens: impl Tokens + 'static) -> Self {}
-    pub fn clock(mut self, clock: impl Clock) -> Self {}
-    pub fn by_hand(mut self) -> Self {}
+    pub fn clock(self, clock: impl Clock) -> Self {}
+    pub fn by_hand(self) -> Self {}
     pub fn start(self) -> Engine {}
 }
 
@@ -289,8 +285,34 @@ pub mod push;
 pub mod state;
 pub mod store;
 pub use agent::{Agent, Failure, Outcome};
-pub use engine::{Builder, Engine, OnRestart};
+pub use engine::{Builder, Engine};
+pub use options::{OnRestart, Options};
 pub use turn::{ArtifactWriter, Turn};
+
+// options.rs
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnRestart {
+    Fail,
+    Rerun,
+}
+#[derive(Clone, Default)]
+#[must_use = "options are nothing until an engine has them"]
+pub struct Options {}
+impl Options {
+    pub fn new() -> Self {}
+    pub fn on_restart(mut self, policy: OnRestart) -> Self {}
+    pub fn lease(mut self, lease: Duration) -> Self {}
+    pub fn task_after(mut self, patience: Duration) -> Self {}
+    pub fn turn_timeout(mut self, limit: Duration) -> Self {}
+    pub fn retention(mut self, age: Option<Duration>) -> Self {}
+    pub fn reopen(mut self, reopen: bool) -> Self {}
+    pub fn passing(mut self, passing: Passing) -> Self {}
+    pub fn clock(mut self, clock: impl Clock) -> Self {}
+    pub fn by_hand(mut self) -> Self {}
+    pub fn or(self, others: &Self) -> Self {}
+    pub fn said(&self) -> Vec<&'static str> {}
+}
+impl fmt::Debug for Options {}
 
 // push/mod.rs
 pub use outbox::Outbox;
@@ -388,6 +410,9 @@ pub enum Error {
     KeyTaken,
     Unavailable(BoxError),
     Corrupt(BoxError),
+}
+impl Error {
+    pub fn is_in_use(&self) -> bool {}
 }
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -672,6 +697,13 @@ pub struct Options {
     pub readers: usize,
     pub max_bytes: Option<u64>,
 }
+impl Default for Options {}
+impl Options {
+    pub fn new() -> Self {}
+    pub fn durability(mut self, durability: Durability) -> Self {}
+    pub fn readers(mut self, readers: usize) -> Self {}
+    pub fn max_bytes(mut self, bytes: u64) -> Self {}
+}
 impl Sqlite {
     pub async fn open(path: impl AsRef<Path>) -> Result<Self> {}
     pub async fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self> {}
@@ -832,5 +864,9 @@ pub struct ArtifactWriter {}
 impl ArtifactWriter {
     pub fn id(&self) -> &ArtifactId {}
     pub async fn push(&mut self, part: impl Into<Part>) -> Result<(), Failure> {}
+    pub async fn push_all<P: Into<Part>>(
+        &mut self,
+        parts: impl IntoIterator<Item = P>,
+    ) -> Result<(), Failure> {}
     pub async fn finish(mut self) -> Result<(), Failure> {}
 }

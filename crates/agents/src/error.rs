@@ -65,5 +65,9 @@ pub enum Error {
 
 /// The cause, if there is one: whoever reads it is the operator.
 fn cause(error: &chancery::Error) -> String {
-    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
+    let cause = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+    match error.metadata().get("address") {
+        Some(address) => format!("cannot listen on {address}: {cause}"),
+        None => cause,
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chancery_core::{GrantLookup, Peers, Result};
-use chancery_engine::{Builder, Engine, push::Schedule, store::Store};
+use chancery_engine::{Builder, Engine, Options, push::Schedule, store::Store};
 use chancery_server::Router;
 
 use crate::{
@@ -19,6 +19,8 @@ pub(crate) struct Host {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) webhooks: Webhooks,
     pub(crate) schedule: Option<Schedule>,
+    /// What holds for agents that say nothing else.
+    pub(crate) options: Options,
     /// Who finds other agents.
     pub(crate) peers: Option<Arc<dyn Peers>>,
 }
@@ -26,7 +28,7 @@ pub(crate) struct Host {
 impl Host {
     /// Starts an agent and mounts it. One that runs already goes on, as the mount says now. Returns its engine, if it has one.
     pub(crate) fn mount(&self, mount: Mount, running: Option<Engine>) -> Result<Option<Engine>> {
-        let Mount { path, target, mut options, signing, .. } = mount;
+        let Mount { path, target, mut options, extended, signing, .. } = mount;
         options = match signing {
             None => options,
             Some(None) => options.unsigned(),
@@ -35,6 +37,11 @@ impl Host {
         let site = self.router.site(&path, options)?;
         match target {
             Target::Agent(builder, wrap) => {
+                let builder = match extended {
+                    Some(card) => builder.extended_card(card),
+                    None => *builder,
+                };
+                let builder = builder.defaults(&self.options);
                 let builder = builder.with_cards(|card| site.complete(card)).name(site.key()).base_url(site.url()).tokens(RandomGrants);
                 let builder = match &self.peers {
                     Some(peers) => builder.reach(peers.clone(), site.url()),

@@ -31,14 +31,17 @@
 //! # Ok(()) }
 //! ```
 
+mod address;
 mod future_pool;
 mod grant;
 mod host;
 mod listen;
 mod mount;
+mod options;
 mod running;
 mod serve;
 mod signing;
+mod startup;
 mod timeouts;
 mod tls;
 pub mod webhook;
@@ -61,6 +64,7 @@ pub use chancery_engine::{
 };
 pub use chancery_server::{Auth, Limits, Router, auth};
 
+pub use address::Address;
 pub use mount::Mount;
 pub use running::Running;
 pub use serve::{Server, stop_signal};

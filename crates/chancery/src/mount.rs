@@ -15,6 +15,8 @@ pub struct Mount {
     pub(crate) key: Option<String>,
     pub(crate) target: Target,
     pub(crate) options: EndpointOptions,
+    /// The agent's card for authenticated callers, if the server was told.
+    pub(crate) extended: Option<Card>,
     /// What is said about signatures; nothing, none, or these.
     pub(crate) signing: Option<Option<Signing>>,
 }
@@ -40,7 +42,7 @@ impl Mount {
     }
 
     fn new(path: impl Into<String>, target: Target) -> Self {
-        Self { path: path.into(), key: None, target, options: EndpointOptions::new(), signing: None }
+        Self { path: path.into(), key: None, target, options: EndpointOptions::new(), extended: None, signing: None }
     }
 
     /// Puts something between the bindings and the agent's engine.

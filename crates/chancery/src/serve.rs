@@ -8,9 +8,9 @@ use std::{
     time::Duration,
 };
 
-use chancery_core::{Binding, Bytes, Card, Error, Peers, Result, ScopeTokens, Version, sync::Mutex};
+use chancery_core::{Binding, Bytes, Card, Error, Peers, Result, ScopeTokens, Version, clock::Clock, sync::Mutex};
 use chancery_engine::{
-    Agent, Builder, Engine,
+    Agent, Builder, Engine, Options as EngineOptions,
     push::Schedule,
     store::{Sqlite, Store},
 };
@@ -23,11 +23,13 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    address::Address,
     host::Host,
     listen,
     mount::Mount,
     running::Running,
     signing::{CardKeys, Signing},
+    startup,
     tls::Tls,
     webhook::{Key, Webhooks},
 };
@@ -53,7 +55,11 @@ const TASKS: &str = "tasks.db";
 /// ```
 #[must_use = "a server does nothing until it is bound"]
 pub struct Server {
-    agents: Vec<Mount>,
+    pub(crate) agents: Vec<Mount>,
+    /// What holds for agents that say nothing else.
+    pub(crate) options: EngineOptions,
+    pub(crate) extended: Option<Card>,
+    pub(crate) clock: Option<Arc<dyn Clock>>,
     store: Option<Arc<dyn Store>>,
     data: Option<PathBuf>,
     public_url: Option<String>,
@@ -78,6 +84,9 @@ impl Server {
     pub fn several() -> Self {
         Self {
             agents: Vec::new(),
+            options: EngineOptions::new(),
+            extended: None,
+            clock: None,
             store: None,
             data: None,
             public_url: None,
@@ -255,8 +264,9 @@ impl Server {
     /// Serves until the process is asked to stop (SIGINT or SIGTERM), and then stops in an orderly way.
     ///
     /// # Errors
-    /// When the address cannot be listened on, or the data folder cannot be used.
-    pub async fn serve(self, address: impl tokio::net::ToSocketAddrs) -> Result<()> {
+    /// When the address cannot be listened on, the data folder cannot be used, or something was said that means nothing for what is
+    /// mounted. The words say what to do about it; returned from `main`, they are what the program ends with.
+    pub async fn serve(self, address: impl Into<Address>) -> Result<()> {
         let running = self.bind(address).await?;
         tracing::info!(url = running.url(), "serving");
         stop_signal().await.map_err(Error::internal)?;
@@ -268,8 +278,13 @@ impl Server {
     ///
     /// # Errors
     /// As [`serve`](Self::serve).
-    pub async fn bind(mut self, address: impl tokio::net::ToSocketAddrs) -> Result<Running> {
-        let listener = listen_on(address).await?;
+    pub async fn bind(self, address: impl Into<Address>) -> Result<Running> {
+        self.bind_to(address.into()).await
+    }
+
+    async fn bind_to(mut self, address: Address) -> Result<Running> {
+        self.settle()?;
+        let listener = listen_on(&address).await?;
         let local = listener.local_addr().map_err(Error::internal)?;
         let base = self.public_url.clone().unwrap_or_else(|| base_url(local, self.tls.is_some()));
         let (data, store) = match (self.data.take(), self.store.take()) {
@@ -283,9 +298,12 @@ impl Server {
         let key = webhook_key(data).await?;
         let guard = if local.ip().is_loopback() { self.guard.clone().loopback(true) } else { self.guard.clone() };
         let client = Client::new(Reach::Guarded(guard), &Options::new())?;
-        let webhooks = Webhooks::new(client.clone(), key.clone());
+        let mut webhooks = Webhooks::new(client.clone(), key.clone());
+        if let Some(clock) = self.clock.take() {
+            webhooks = webhooks.clock(clock);
+        }
         let router = self.router(&base, client, &key)?;
-        let host = Host { router: router.clone(), store, webhooks, schedule: self.schedule, peers: self.peers };
+        let host = Host { router: router.clone(), store, webhooks, schedule: self.schedule, options: self.options, peers: self.peers };
         let mut engines = Vec::new();
         for mount in self.agents {
             engines.extend(host.mount(mount, None)?);
@@ -320,27 +338,27 @@ impl Server {
     }
 }
 
-async fn listen_on(address: impl tokio::net::ToSocketAddrs) -> Result<TcpListener> {
-    let mut last = io::Error::new(io::ErrorKind::InvalidInput, "the address names nothing");
-    for address in tokio::net::lookup_host(address).await.map_err(Error::internal)? {
-        match listen::bind(address) {
+async fn listen_on(address: &Address) -> Result<TcpListener> {
+    let mut last = None;
+    for socket in address.resolve().await? {
+        match listen::bind(socket) {
             Ok(listener) => return Ok(listener),
-            Err(error) => last = io::Error::new(error.kind(), format!("cannot listen on {address}: {error}")),
+            Err(error) => last = Some(startup::cannot_listen(socket, error)),
         }
     }
-    Err(Error::internal(last))
+    Err(last.unwrap_or_else(|| startup::bad_address(&address.to_string(), io::ErrorKind::NotFound.into())))
 }
 
 async fn open(folder: &Path) -> Result<Sqlite> {
-    tokio::fs::create_dir_all(folder).await.map_err(Error::internal)?;
-    Sqlite::open(folder.join(TASKS)).await.map_err(Error::internal)
+    tokio::fs::create_dir_all(folder).await.map_err(|error| startup::bad_folder(folder, error))?;
+    Sqlite::open(folder.join(TASKS)).await.map_err(|error| startup::bad_store(folder, error))
 }
 
 /// The key that signs notifications: kept in the data folder, or made anew when there is none.
 async fn webhook_key(data: Option<PathBuf>) -> Result<Key> {
     let Some(folder) = data else { return Key::ephemeral().map_err(Error::internal) };
-    let opened = tokio::task::spawn_blocking(move || Key::open(folder)).await;
-    opened.map_err(Error::internal)?.map_err(Error::internal)
+    let opened = tokio::task::spawn_blocking(move || Key::open(&folder).map_err(|error| startup::bad_key(&folder, error)));
+    opened.await.map_err(Error::internal)?
 }
 
 /// Waits until the process is asked to stop, by SIGINT or SIGTERM.

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use chancery_core::{BoxError, Error, Result, sync::RwLock};
+use chancery_core::{Error, ErrorKind, Result, sync::RwLock};
 use rustls::{
     RootCertStore, ServerConfig,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
@@ -46,7 +46,7 @@ impl Tls {
     /// When a file cannot be read, or the key does not belong to the certificate.
     pub fn open(chain: impl AsRef<Path>, key: impl AsRef<Path>) -> Result<Self> {
         let files = Files { chain: chain.as_ref().to_owned(), key: key.as_ref().to_owned(), client_ca: None };
-        let current = Arc::new(RwLock::new(files.load().map_err(Error::internal)?));
+        let current = Arc::new(RwLock::new(files.load()?));
         Ok(Self { files, interval: INTERVAL, current })
     }
 
@@ -58,7 +58,7 @@ impl Tls {
     /// When the file cannot be read, or holds no authority.
     pub fn client_ca(mut self, file: impl AsRef<Path>) -> Result<Self> {
         self.files.client_ca = Some(file.as_ref().to_owned());
-        self.current = Arc::new(RwLock::new(self.files.load().map_err(Error::internal)?));
+        self.current = Arc::new(RwLock::new(self.files.load()?));
         Ok(self)
     }
 
@@ -89,7 +89,7 @@ impl Tls {
             match looked {
                 Ok(Ok(true)) => tracing::info!("the certificate was changed; new connections get the new one"),
                 Ok(Ok(false)) => {}
-                Ok(Err(error)) => tracing::warn!(error, "the certificate was changed, and cannot be used; the old one stays"),
+                Ok(Err(error)) => tracing::warn!(%error, "the certificate was changed, and cannot be used; the old one stays"),
                 Err(error) => tracing::error!(%error, "the certificate could not be looked at"),
             }
         }
@@ -97,7 +97,7 @@ impl Tls {
 }
 
 /// Reads the files again if they have changed.
-fn renew(files: &Files, current: &RwLock<Current>) -> Result<bool, BoxError> {
+fn renew(files: &Files, current: &RwLock<Current>) -> Result<bool> {
     let texts = files.texts()?;
     if current.read().texts == texts {
         return Ok(false);
@@ -108,44 +108,82 @@ fn renew(files: &Files, current: &RwLock<Current>) -> Result<bool, BoxError> {
 }
 
 impl Files {
-    fn load(&self) -> Result<Current, BoxError> {
+    fn load(&self) -> Result<Current> {
         self.make(self.texts()?)
     }
 
     /// What the files hold: the chain, the key, the authorities.
-    fn texts(&self) -> Result<Vec<Vec<u8>>, BoxError> {
-        let read = |file: &PathBuf| std::fs::read(file).map_err(|error: io::Error| format!("{}: {error}", file.display()).into());
-        [&self.chain, &self.key].into_iter().chain(&self.client_ca).map(read).collect()
+    fn texts(&self) -> Result<Vec<Vec<u8>>> {
+        let files = [(&self.chain, "certificate"), (&self.key, "key")].into_iter();
+        let files = files.chain(self.client_ca.iter().map(|file| (file, "certificate of the authority")));
+        files.map(|(file, what)| std::fs::read(file).map_err(|error| unread(file, what, error))).collect()
     }
 
-    fn make(&self, texts: Vec<Vec<u8>>) -> Result<Current, BoxError> {
-        let named = |file: &Path, error: &dyn fmt::Display| BoxError::from(format!("{}: {error}", file.display()));
-        let chain = certificates(&texts[0]).map_err(|error| named(&self.chain, &error))?;
-        let key = PrivateKeyDer::from_pem_slice(&texts[1]).map_err(|error| named(&self.key, &error))?;
+    fn make(&self, texts: Vec<Vec<u8>>) -> Result<Current> {
+        let chain = certificates(&self.chain, &texts[0])?;
+        let key = PrivateKeyDer::from_pem_slice(&texts[1]).map_err(|error| {
+            let words =
+                "holds no private key in PEM form, which begins with -----BEGIN PRIVATE KEY-----; a key with a password is not read";
+            unusable(&self.key, words, error)
+        })?;
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let versions = [&rustls::version::TLS13, &rustls::version::TLS12];
-        let builder = ServerConfig::builder_with_provider(provider.clone()).with_protocol_versions(&versions)?;
+        let builder = ServerConfig::builder_with_provider(provider.clone()).with_protocol_versions(&versions).map_err(Error::internal)?;
         let builder = match (&self.client_ca, texts.get(2)) {
             (Some(file), Some(text)) => {
+                let none = "holds no certificate of an authority that can be used";
                 let mut roots = RootCertStore::empty();
-                for certificate in certificates(text).map_err(|error| named(file, &error))? {
-                    roots.add(certificate).map_err(|error| named(file, &error))?;
+                for certificate in certificates(file, text)? {
+                    roots.add(certificate).map_err(|error| unusable(file, none, error))?;
                 }
                 let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
                 // Cards are for everybody, so that a connection without a certificate has its uses.
-                builder.with_client_cert_verifier(verifier.allow_unauthenticated().build().map_err(|error| named(file, &error))?)
+                let verifier = verifier.allow_unauthenticated().build();
+                builder.with_client_cert_verifier(verifier.map_err(|error| unusable(file, none, error))?)
             }
             _ => builder.with_no_client_auth(),
         };
-        let mut config = builder.with_single_cert(chain, key)?;
+        let mut config = builder.with_single_cert(chain, key).map_err(|error| self.unfit(error))?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(Current { config: Arc::new(config), texts })
     }
+
+    /// The certificate and the key cannot be used together.
+    fn unfit(&self, cause: rustls::Error) -> Error {
+        let (chain, key) = (self.chain.display(), self.key.display());
+        let words = match &cause {
+            rustls::Error::InconsistentKeys(_) => {
+                format!("the key {key} does not belong to the certificate {chain}; use the key that the certificate was made for")
+            }
+            _ => format!(
+                "the certificate {chain} cannot be used with the key {key}; use a certificate in X.509 form, the server's own first"
+            ),
+        };
+        Error::new(ErrorKind::Internal, words).caused_by(cause)
+    }
 }
 
-fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, BoxError> {
-    let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>()?;
-    if certificates.is_empty() { Err("there is no certificate in the file".into()) } else { Ok(certificates) }
+fn certificates(file: &Path, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
+    let words = "holds no certificate in PEM form, which begins with -----BEGIN CERTIFICATE-----; convert it, or name another file";
+    let read = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
+    let certificates = read.map_err(|error| unusable(file, words, error))?;
+    if certificates.is_empty() { Err(unusable(file, words, "there is no certificate in the file")) } else { Ok(certificates) }
+}
+
+/// A file that cannot be read.
+fn unread(file: &Path, what: &str, cause: io::Error) -> Error {
+    let words = match cause.kind() {
+        io::ErrorKind::NotFound => "there is no such file; look for a mistake in the path",
+        io::ErrorKind::PermissionDenied => "this user may not read it; give it the right",
+        _ => "it cannot be read",
+    };
+    let words = format!("cannot use the {what} {}: {words}", file.display());
+    Error::new(ErrorKind::Internal, words).caused_by(format!("{}: {cause}", file.display()))
+}
+
+/// A file that holds something else.
+fn unusable(file: &Path, words: &str, cause: impl fmt::Display) -> Error {
+    Error::new(ErrorKind::Internal, format!("{} {words}", file.display())).caused_by(format!("{}: {cause}", file.display()))
 }
 
 impl fmt::Debug for Tls {

@@ -205,6 +205,28 @@ impl Error {
     }
 }
 
+impl Error {
+    /// The words, what machines are told, and the causes on lines of their own.
+    fn write_chain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")?;
+        // Our own faults have no name that says more than the words.
+        if self.0.kind != ErrorKind::Internal {
+            write!(f, " ({}", self.0.kind.reason())?;
+            for (key, value) in &self.0.metadata {
+                write!(f, ", {key}: {value}")?;
+            }
+            f.write_str(")")?;
+        }
+        let mut lead = "\n\nCaused by:";
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            write!(f, "{lead}\n    {error}")?;
+            (lead, cause) = ("", error.source());
+        }
+        Ok(())
+    }
+}
+
 impl From<ErrorKind> for Error {
     #[cold]
     fn from(kind: ErrorKind) -> Self {
@@ -223,8 +245,13 @@ impl fmt::Display for Error {
     }
 }
 
+// `fn main() -> chancery::Result<()>` ends with `Error: {error:?}` on stderr, and `unwrap` panics with the same: both are read by people, who
+// want the words and the causes. `{error:#?}` shows the members.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !f.alternate() {
+            return self.write_chain(f);
+        }
         f.debug_struct("Error")
             .field("kind", &self.0.kind)
             .field("message", &self.0.message)
@@ -250,6 +277,16 @@ mod tests {
         for kind in ErrorKind::ALL {
             assert_eq!(ErrorKind::from_reason(kind.reason()), Some(*kind));
         }
+    }
+
+    #[test]
+    fn a_program_that_ends_with_an_error_says_what_and_why() {
+        let cause = Error::internal("Address already in use");
+        let error = Error::new(ErrorKind::Internal, "cannot listen on 127.0.0.1:1: the port is taken").caused_by(cause);
+        let said = "cannot listen on 127.0.0.1:1: the port is taken\n\nCaused by:\n    Internal error\n    Address already in use";
+        assert_eq!(format!("{error:?}"), said);
+        assert_eq!(format!("{:?}", Error::task_not_found("t-1")), "Task not found (TASK_NOT_FOUND, taskId: t-1)");
+        assert!(format!("{:#?}", Error::task_not_found("t-1")).contains("kind: TaskNotFound"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Clock: the time of day, as something that tests can set; and sums of times.
 
-pub use chancery_core::clock::{Clock, ManualClock, SystemClock};
+pub use chancery_core::clock::{Clock, ManualClock, SystemClock, Timer};
 
 use chancery_core::Timestamp;
 

@@ -13,13 +13,14 @@ use uuid::Uuid;
 
 use crate::{
     agent::{Agent, AnyAgent},
-    clock::{self, Clock, SystemClock},
+    clock::{self, Clock, SystemClock, Timer},
     delegation::{Passing, Tokens},
     driver::{self, Begin, Command},
     keys::Keys,
     live::Live,
     live_tasks::LiveTasks,
     names::NamedTasks,
+    options::{OnRestart, Options, Settings},
     push::{self, Outbox, Post, Schedule, Sender},
     store::{self, Due, Owner, Store, memory::Memory},
 };
@@ -69,51 +70,9 @@ pub struct Builder {
     agent: Arc<dyn AnyAgent>,
     name: String,
     store: Arc<dyn Store>,
-    clock: Arc<dyn Clock>,
     sender: Option<Arc<dyn Sender>>,
     schedule: Schedule,
-    by_hand: bool,
     options: Options,
-}
-
-/// What happens to the turns of a process that died.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum OnRestart {
-    /// The task fails, with a text that says so.
-    #[default]
-    Fail,
-    /// The turn is run again; [`Turn::attempt`](crate::Turn::attempt) says how often it was begun.
-    Rerun,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct Options {
-    pub(crate) on_restart: OnRestart,
-    pub(crate) lease: Duration,
-    pub(crate) heartbeat: Duration,
-    pub(crate) task_after: Duration,
-    pub(crate) turn_timeout: Option<Duration>,
-    pub(crate) retention: Option<Duration>,
-    pub(crate) reopen: bool,
-    pub(crate) passing: Option<Arc<Passing>>,
-    /// How work is passed on when nothing was said about it.
-    pub(crate) reach: Option<Arc<Passing>>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            on_restart: OnRestart::Fail,
-            lease: Duration::from_secs(15),
-            heartbeat: Duration::from_secs(5),
-            task_after: Duration::from_millis(500),
-            turn_timeout: None,
-            retention: Some(Duration::from_secs(30 * 24 * 3_600)),
-            reopen: true,
-            passing: None,
-            reach: None,
-        }
-    }
 }
 
 /// What may change while the engine runs.
@@ -121,7 +80,7 @@ pub(crate) struct Setup {
     pub(crate) card: Arc<Card>,
     pub(crate) extended: Option<Card>,
     pub(crate) agent: Arc<dyn AnyAgent>,
-    pub(crate) options: Options,
+    pub(crate) options: Settings,
 }
 
 pub(crate) struct Inner {
@@ -157,11 +116,9 @@ impl Engine {
             agent: Arc::new(agent),
             name: "agent".to_owned(),
             store: Arc::new(Memory::new()),
-            clock: Arc::new(SystemClock),
             sender: None,
             schedule: Schedule::default(),
-            by_hand: false,
-            options: Options::default(),
+            options: Options::new(),
         }
     }
 
@@ -184,7 +141,7 @@ impl Engine {
     /// Goes on with another agent, its cards and its policies. Turns that are running end as they began.
     /// The store, the name, the clock and the sender stay what they were.
     pub fn change(&self, to: Builder) {
-        let setup = Setup { card: Arc::new(to.card), extended: to.extended, agent: to.agent, options: to.options };
+        let setup = Setup { card: Arc::new(to.card), extended: to.extended, agent: to.agent, options: to.options.settle() };
         self.inner().setup.store(Arc::new(setup));
     }
 
@@ -321,54 +278,58 @@ impl Builder {
 
     /// What happens to the turns of a process that died.
     #[must_use]
-    pub fn on_restart(mut self, policy: OnRestart) -> Self {
-        self.options.on_restart = policy;
-        self
+    pub fn on_restart(self, policy: OnRestart) -> Self {
+        self.set(|options| options.on_restart(policy))
     }
 
     /// How long a process counts as alive without a word from it. It speaks three times as often.
     #[must_use]
-    pub fn lease(mut self, lease: Duration) -> Self {
-        (self.options.lease, self.options.heartbeat) = (lease, lease / 3);
-        self
+    pub fn lease(self, lease: Duration) -> Self {
+        self.set(|options| options.lease(lease))
     }
 
     /// How long an agent may think about a direct answer before its turn becomes a task.
     #[must_use]
-    pub fn task_after(mut self, patience: Duration) -> Self {
-        self.options.task_after = patience;
-        self
+    pub fn task_after(self, patience: Duration) -> Self {
+        self.set(|options| options.task_after(patience))
     }
 
     /// How long a turn may take; without a limit when not said.
     #[must_use]
-    pub fn turn_timeout(mut self, limit: Duration) -> Self {
-        self.options.turn_timeout = Some(limit);
-        self
+    pub fn turn_timeout(self, limit: Duration) -> Self {
+        self.set(|options| options.turn_timeout(limit))
     }
 
     /// How long finished tasks are kept; 30 days when not said, `None` for ever.
     ///
     /// What webhooks are still owed of a task goes with it, so less than four days cuts their schedule short.
     #[must_use]
-    pub fn retention(mut self, age: Option<Duration>) -> Self {
-        self.options.retention = age;
-        self
+    pub fn retention(self, age: Option<Duration>) -> Self {
+        self.set(|options| options.retention(age))
     }
 
     /// Whether callers who name their tasks themselves, as those of v0.1 do, may send a message to a finished task: a
     /// new task then follows it under the same name. They may when not said; everybody else may not.
     #[must_use]
-    pub fn reopen(mut self, reopen: bool) -> Self {
-        self.options.reopen = reopen;
-        self
+    pub fn reopen(self, reopen: bool) -> Self {
+        self.set(|options| options.reopen(reopen))
     }
 
     /// Lets the agent pass work on to other agents, and take work from them. The card says so.
     #[must_use]
-    pub fn passing(mut self, passing: Passing) -> Self {
-        self.options.passing = Some(Arc::new(passing));
-        self.with_cards(|_| {})
+    pub fn passing(self, passing: Passing) -> Self {
+        self.set(|options| options.passing(passing)).with_cards(|_| {})
+    }
+
+    /// What holds for everything that was not said here: the options of a server, which its agents share.
+    #[must_use]
+    pub fn defaults(self, options: &Options) -> Self {
+        self.set(|own| own.or(options)).with_cards(|_| {})
+    }
+
+    fn set(mut self, change: impl FnOnce(Options) -> Options) -> Self {
+        self.options = change(self.options);
+        self
     }
 
     /// Lets the agent pass work on to agents that are found so, as long as nothing else was said about [that](Self::passing). The card says
@@ -399,34 +360,34 @@ impl Builder {
 
     /// Where the time comes from.
     #[must_use]
-    pub fn clock(mut self, clock: impl Clock) -> Self {
-        self.clock = Arc::new(clock);
-        self
+    pub fn clock(self, clock: impl Clock) -> Self {
+        self.set(|options| options.clock(clock))
     }
 
     /// Leaves it to the caller when notifications are sent and the store is looked after: nothing of
     /// that happens by itself, only in [`Engine::deliver_due`] and [`Engine::look_after`].
     #[must_use]
-    pub fn by_hand(mut self) -> Self {
-        self.by_hand = true;
-        self
+    pub fn by_hand(self) -> Self {
+        self.set(Options::by_hand)
     }
 
     /// Starts the engine on the current runtime: from here on it takes calls, looks after tasks whose
     /// process died, and sends notifications.
     #[must_use]
     pub fn start(self) -> Engine {
+        let by_hand = self.options.by_hand;
+        let clock = self.options.clock.clone().unwrap_or_else(|| Arc::new(SystemClock));
         let inner = Arc::new_cyclic(|this| Inner {
             setup: ArcSwap::from_pointee(Setup {
                 card: Arc::new(self.card),
                 extended: self.extended,
                 agent: self.agent,
-                options: self.options,
+                options: self.options.settle(),
             }),
             nobody: Owner::new(&self.name, ""),
             name: self.name.into(),
             store: self.store,
-            clock: self.clock,
+            clock,
             holder: Uuid::now_v7().to_string().into(),
             drivers: TaskTracker::new(),
             stopping: CancellationToken::new(),
@@ -437,7 +398,7 @@ impl Builder {
             orphans: Mutex::new(Vec::new()),
             this: this.clone(),
         });
-        if !self.by_hand {
+        if !by_hand {
             inner.drivers.spawn(crate::recover::watch(inner.clone()));
             if let Some(outbox) = inner.deliverer() {
                 inner.drivers.spawn(outbox.work());
@@ -479,6 +440,11 @@ impl Inner {
     /// Now, as finely as it is written: what is seen is then what is stored.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now().to_millis()
+    }
+
+    /// A timer: of the runtime, or of a clock that does not go with real time.
+    pub(crate) fn timer(&self, after: Duration) -> Timer {
+        self.clock.timer(after).unwrap_or_else(|| Box::pin(tokio::time::sleep(after)))
     }
 
     /// Whose data a caller works with.

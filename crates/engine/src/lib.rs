@@ -13,6 +13,7 @@ mod live_tasks;
 mod log;
 mod mailbox;
 mod names;
+mod options;
 mod page;
 pub mod push;
 mod recover;
@@ -24,5 +25,6 @@ mod terse;
 mod turn;
 
 pub use agent::{Agent, Failure, Outcome};
-pub use engine::{Builder, Engine, OnRestart};
+pub use engine::{Builder, Engine};
+pub use options::{OnRestart, Options};
 pub use turn::{ArtifactWriter, Turn};

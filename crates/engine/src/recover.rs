@@ -8,8 +8,9 @@ use crate::{
     clock,
     delegation::record::Record,
     driver::Begin,
-    engine::{Inner, OnRestart},
+    engine::Inner,
     live::Live,
+    options::OnRestart,
     store::{self, Owner},
 };
 

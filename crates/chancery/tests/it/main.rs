@@ -19,6 +19,7 @@ mod isolation;
 mod lazy;
 mod malformed;
 mod names;
+mod options;
 mod receiver;
 mod scenario;
 mod scenarios;
@@ -26,6 +27,7 @@ mod sdk;
 mod sdk_servers;
 mod signed;
 mod signing;
+mod startup;
 mod tls;
 mod webhook;
 

@@ -1,16 +1,14 @@
 //! The turns of a task: begun, heard, ended.
 
-use std::{pin::Pin, sync::OnceLock};
+use std::sync::OnceLock;
 
 use chancery_core::{ArtifactUpdate, Caller, Message, Object, Result, SendMessage, Task, TaskState};
-use tokio::{
-    sync::mpsc,
-    time::{Instant, Sleep},
-};
+use tokio::sync::mpsc;
 
 use super::{Answer, Driver, Unborn};
 use crate::{
     agent::{Ending, Failure, Outcome, Running},
+    clock::Timer,
     delegation::{
         self, Handoff,
         active::{ActiveHandoff, Canceling},
@@ -37,7 +35,7 @@ pub(super) struct Run {
     pub(super) agent: Running,
     pub(super) turn: Turn,
     /// When it takes too long.
-    pub(super) limit: Option<Pin<Box<Sleep>>>,
+    pub(super) limit: Option<Timer>,
     /// Where to tell a handoff that the task is to be canceled.
     pub(super) cancels: Option<mpsc::UnboundedSender<Canceling>>,
 }
@@ -73,8 +71,7 @@ impl Driver {
         let setup = self.journal.engine.setup();
         let refused = delegation::receive::refused(setup.options.passing.as_deref(), &turn);
         let agent = refused.unwrap_or_else(|| setup.agent.clone().start(turn.clone()));
-        let limit = setup.options.turn_timeout.and_then(|limit| Instant::now().checked_add(limit));
-        let limit = limit.map(|at| Box::pin(tokio::time::sleep_until(at)));
+        let limit = setup.options.turn_timeout.map(|limit| self.journal.engine.timer(limit));
         self.run = Some(Run { agent, turn, limit, cancels: None });
     }
 

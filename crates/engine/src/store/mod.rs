@@ -85,6 +85,18 @@ pub enum Error {
     Corrupt(#[source] BoxError),
 }
 
+impl Error {
+    /// Whether another program has the store for itself, and did not let go of it in time.
+    #[must_use]
+    pub fn is_in_use(&self) -> bool {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Unavailable(source) => sqlite::is_in_use(source),
+            _ => false,
+        }
+    }
+}
+
 /// What a store gives back.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 

@@ -16,10 +16,11 @@ mod tally;
 mod value;
 mod writer;
 
-use std::{path::Path, sync::Arc};
+use std::{fs::TryLockError, path::Path, sync::Arc};
 
 use async_trait::async_trait;
-use chancery_core::{Bytes, PushConfigId, Seq, TaskId, Timestamp};
+use chancery_core::{BoxError, Bytes, PushConfigId, Seq, TaskId, Timestamp};
+use rusqlite::ErrorCode;
 
 use self::{
     lock::Lock,
@@ -192,6 +193,13 @@ impl Sqlite {
         };
         self.readers.read(count).await
     }
+}
+
+/// Whether somebody else has the file for itself.
+pub(super) fn is_in_use(error: &BoxError) -> bool {
+    let locked = matches!(error.downcast_ref(), Some(TryLockError::WouldBlock));
+    let busy = error.downcast_ref().and_then(rusqlite::Error::sqlite_error_code);
+    locked || matches!(busy, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 #[async_trait]
