@@ -1,6 +1,35 @@
 // The public API of crates/chancery. Written by a test (tests/repository); do not edit.
 
+// address.rs
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address(_);
+impl fmt::Display for Address {}
+impl From<SocketAddr> for Address {}
+impl From<&str> for Address {}
+impl From<String> for Address {}
+impl From<&String> for Address {}
+impl From<(&str, u16)> for Address {}
+impl From<(IpAddr, u16)> for Address {}
+impl From<(Ipv4Addr, u16)> for Address {}
+impl From<(Ipv6Addr, u16)> for Address {}
+
+// guide.rs
+pub mod agents_from_a_file {}
+#[cfg(feature = "client")]
+pub mod client {}
+#[cfg(feature = "client")]
+pub mod passing_work_on {}
+pub mod push {}
+pub mod scope {}
+#[cfg(feature = "client")]
+pub mod security {}
+#[cfg(feature = "client")]
+pub mod signed_cards {}
+pub mod testing {}
+
 // lib.rs
+pub mod guide;
+pub mod testing;
 pub mod webhook;
 #[cfg(feature = "client")]
 pub use chancery_client as client;
@@ -19,6 +48,7 @@ pub use chancery_engine::{
     store::{self, Memory, Sqlite},
 };
 pub use chancery_server::{Auth, Limits, Router, auth};
+pub use address::Address;
 pub use mount::Mount;
 pub use running::Running;
 pub use serve::{Server, stop_signal};
@@ -50,6 +80,20 @@ impl Mount {
     pub fn unsigned(mut self) -> Self {}
     pub fn versions(self, versions: impl IntoIterator<Item = Version>) -> Self {}
     pub fn bindings(self, bindings: impl IntoIterator<Item = Binding>) -> Self {}
+}
+
+// options.rs
+impl Server {
+    pub fn on_restart(self, policy: OnRestart) -> Self {}
+    pub fn turn_timeout(self, limit: Duration) -> Self {}
+    pub fn task_after(self, patience: Duration) -> Self {}
+    pub fn retention(self, age: Option<Duration>) -> Self {}
+    pub fn lease(self, lease: Duration) -> Self {}
+    pub fn reopen(self, reopen: bool) -> Self {}
+    pub fn passing(self, passing: Passing) -> Self {}
+    pub fn extended_card(mut self, card: Card) -> Self {}
+    pub fn clock(mut self, clock: impl Clock) -> Self {}
+    pub fn by_hand(self) -> Self {}
 }
 
 // running.rs
@@ -96,11 +140,8 @@ impl Server {
     pub fn catalog(mut self, prefix: impl Into<String>) -> Self {}
     pub fn peers(mut self, peers: impl Peers + 'static) -> Self {}
     pub fn grace(mut self, grace: Duration) -> Self {}
-    pub async fn serve(self, address: impl tokio::net::ToSocketAddrs) -> Result<()> {}
-    pub async fn bind(
-        mut self,
-        address: impl tokio::net::ToSocketAddrs,
-    ) -> Result<Running> {}
+    pub async fn serve(self, address: impl Into<Address>) -> Result<()> {}
+    pub async fn bind(self, address: impl Into<Address>) -> Result<Running> {}
 }
 pub async fn stop_signal() -> io::Result<()> {}
 
@@ -115,6 +156,62 @@ impl Signing {
     pub fn keys_at(mut self, url: impl Into<String>) -> Self {}
 }
 impl fmt::Debug for Signing {}
+
+// testing/events.rs
+pub struct Events {}
+impl Events {
+    pub fn next_event(&mut self) -> impl Future<Output = Option<Event>> {}
+    pub fn task_id(&self) -> TaskId {}
+    pub fn expect_working(&mut self, words: &str) -> impl Future<Output = ()> {}
+    pub fn expect_input_required(&mut self, question: &str) -> impl Future<Output = ()> {}
+    pub fn expect_auth_required(&mut self, words: &str) -> impl Future<Output = ()> {}
+    pub fn expect_completed(&mut self) -> impl Future<Output = ()> {}
+    pub fn expect_failed(&mut self, words: &str) -> impl Future<Output = ()> {}
+    pub fn expect_rejected(&mut self, words: &str) -> impl Future<Output = ()> {}
+    pub fn expect_canceled(&mut self) -> impl Future<Output = ()> {}
+    pub fn expect_artifact(&mut self, text: &str) -> impl Future<Output = Artifact> {}
+    pub fn expect_message(&mut self, text: &str) -> impl Future<Output = Message> {}
+    pub fn expect_end(&mut self) -> impl Future<Output = ()> {}
+}
+impl fmt::Debug for Events {}
+
+// testing/mod.rs
+pub use chancery_core::clock::ManualClock;
+pub use events::Events;
+pub use reply::Reply;
+#[derive(Clone)]
+pub struct Client {}
+impl Client {
+    pub fn new(agent: impl Agent) -> Self {}
+    pub fn of(agent: Builder) -> Self {}
+    pub fn called_by(&self, caller: Caller) -> Self {}
+    pub fn engine(&self) -> &Engine {}
+    pub fn clock(&self) -> &ManualClock {}
+    pub async fn advance(&self, by: Duration) {}
+    pub async fn send(&self, message: impl Into<Message>) -> Result<Reply> {}
+    pub async fn stream(&self, message: impl Into<Message>) -> Result<Events> {}
+    pub async fn watch(&self, id: impl Into<TaskId>) -> Result<Events> {}
+    pub async fn task(&self, id: impl Into<TaskId>) -> Result<Task> {}
+    pub async fn cancel(&self, id: impl Into<TaskId>) -> Result<Task> {}
+}
+
+// testing/reply.rs
+#[derive(Debug, Clone)]
+pub struct Reply(_);
+impl Reply {
+    pub fn text(&self) -> String {}
+    pub fn task(&self) -> Option<&Task> {}
+    pub fn task_id(&self) -> TaskId {}
+    pub fn follow_up(&self, part: impl Into<Part>) -> Message {}
+    pub fn into_inner(self) -> SendReply {}
+    pub fn expect_message(&self, text: &str) -> &Self {}
+    pub fn expect_completed(&self) -> &Self {}
+    pub fn expect_input_required(&self, question: &str) -> &Self {}
+    pub fn expect_auth_required(&self, words: &str) -> &Self {}
+    pub fn expect_failed(&self, words: &str) -> &Self {}
+    pub fn expect_rejected(&self, words: &str) -> &Self {}
+    pub fn expect_artifact(&self, text: &str) -> &Self {}
+}
 
 // tls.rs
 #[derive(Clone)]

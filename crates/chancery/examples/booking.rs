@@ -22,3 +22,21 @@ async fn main() -> chancery::Result<()> {
     let card = Card::new("Booking", "Books a berth").skill("book", "Books a berth for some nights");
     Server::new(card, book).serve("127.0.0.1:7420").await
 }
+
+#[cfg(test)]
+mod tests {
+    use chancery::testing::Client;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_booking_takes_a_number_of_nights() -> chancery::Result<()> {
+        let agent = Client::new(book);
+        let asked = agent.send("book").await?;
+        asked.expect_input_required("For how many nights?");
+        let again = agent.send(asked.follow_up("a few")).await?;
+        again.expect_input_required("A number, please: for how many nights?");
+        agent.send(again.follow_up("3")).await?.expect_completed().expect_artifact("Booked for 3 nights.");
+        Ok(())
+    }
+}

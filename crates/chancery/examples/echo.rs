@@ -15,3 +15,16 @@ async fn main() -> chancery::Result<()> {
     let card = Card::new("Echo", "Repeats what it hears").skill("echo", "Says your words back");
     Server::new(card, echo).serve("127.0.0.1:7420").await
 }
+
+#[cfg(test)]
+mod tests {
+    use chancery::testing::Client;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn words_come_back() -> chancery::Result<()> {
+        Client::new(echo).send("hi").await?.expect_message("hi");
+        Ok(())
+    }
+}

@@ -20,3 +20,17 @@ async fn main() -> chancery::Result<()> {
         .serve("127.0.0.1:7420")
         .await
 }
+
+#[cfg(test)]
+mod tests {
+    use chancery::testing::Client;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn each_agent_answers_in_its_own_way() -> chancery::Result<()> {
+        Client::new(echo).send("hi").await?.expect_message("hi");
+        Client::new(shout).send("hi").await?.expect_message("HI");
+        Ok(())
+    }
+}

@@ -31,3 +31,22 @@ async fn main() -> chancery::Result<()> {
     let card = Card::new("Writer", "Writes a few lines about anything").skill("write", "Writes lines");
     Server::new(card, Writer { lines: 4 }).serve("127.0.0.1:7420").await
 }
+
+#[cfg(test)]
+mod tests {
+    use chancery::testing::Client;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn lines_are_written_one_by_one() -> chancery::Result<()> {
+        let agent = Client::new(Writer { lines: 2 });
+        agent.send("").await?.expect_input_required("What shall I write about?");
+        let mut events = agent.stream("The tide").await?;
+        events.expect_working("Writing").await;
+        events.expect_artifact("The tide comes and goes, \n").await;
+        events.expect_artifact("The tide comes and goes, \nThe tide comes and goes, comes and goes, \n").await;
+        events.expect_completed().await;
+        Ok(())
+    }
+}

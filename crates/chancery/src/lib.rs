@@ -18,7 +18,7 @@
 //! ```
 //!
 //! Every step up is one more word: `.store(…)`, `.data(…)`, `.public_url(…)`, `.auth(…)`, `.limits(…)`; several
-//! agents on one port are [`Server::several`]. The parts are in [`engine`], [`server`] and [`core`].
+//! agents on one port are [`Server::several`]. [`testing`] tries an agent without a port, and the [guides](guide) show the rest. The parts are in [`engine`], [`server`] and [`core`].
 //!
 //! With the feature `client`, which is on unless it is turned off, agents call others: [`connect`] for programs, and
 //! [`Turn::delegate`] for an agent that lets another one do a part of its work.
@@ -34,6 +34,7 @@
 mod address;
 mod future_pool;
 mod grant;
+pub mod guide;
 mod host;
 mod listen;
 mod mount;
@@ -42,6 +43,7 @@ mod running;
 mod serve;
 mod signing;
 mod startup;
+pub mod testing;
 mod timeouts;
 mod tls;
 pub mod webhook;
@@ -79,10 +81,6 @@ pub use tls::Tls;
 pub async fn connect(url: &str) -> Result<Client> {
     Client::connect(url).await
 }
-
-#[doc = include_str!("../../../docs/guide/passing-work-on.md")]
-#[cfg(all(doctest, feature = "client"))]
-struct PassingWorkOn;
 
 #[doc = include_str!("../../../README.md")]
 #[cfg(doctest)]

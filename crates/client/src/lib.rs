@@ -93,15 +93,3 @@ pub use reply::{Events, Reply, Update};
 pub use trouble::{Trouble, TroubleKind};
 pub use trust::SignedCards;
 pub use wait::TaskWait;
-
-#[doc = include_str!("../../../docs/guide/client.md")]
-#[cfg(doctest)]
-struct Guide;
-
-#[doc = include_str!("../../../docs/guide/security.md")]
-#[cfg(doctest)]
-struct SecurityGuide;
-
-#[doc = include_str!("../../../docs/guide/signed-cards.md")]
-#[cfg(doctest)]
-struct SignedCardsGuide;

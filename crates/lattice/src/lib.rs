@@ -39,7 +39,3 @@ pub use scope::Scope;
 #[cfg(feature = "biscuit")]
 pub use token::{Grant, Hop, Issuer, Needs, Roots, Seen, TokenError, Vocabulary};
 pub use workflow::{Agent, Edge, OnViolation, Workflow, WorkflowError};
-
-#[doc = include_str!("../../../docs/guide/scope.md")]
-#[cfg(all(doctest, feature = "biscuit"))]
-struct Guide;

@@ -8,6 +8,26 @@ use std::{
 
 use serde_json::{Value, json};
 
+// The tests of the examples themselves.
+#[path = "../../examples/booking.rs"]
+#[allow(dead_code, reason = "main is run by others")]
+mod booking;
+#[path = "../../examples/echo.rs"]
+#[allow(dead_code, reason = "main is run by others")]
+mod echo;
+#[path = "../../examples/files.rs"]
+#[allow(dead_code, reason = "main is run by others")]
+mod files;
+#[path = "../../examples/long_job.rs"]
+#[allow(dead_code, reason = "main is run by others")]
+mod long_job;
+#[path = "../../examples/several.rs"]
+#[allow(dead_code, reason = "main is run by others")]
+mod several;
+#[path = "../../examples/writer.rs"]
+#[allow(dead_code, reason = "main is run by others")]
+mod writer;
+
 /// An example at work, in a folder of its own. All of them want the same port, so there is one at a time.
 struct Example {
     child: Child,
@@ -15,7 +35,8 @@ struct Example {
 }
 
 impl Example {
-    async fn start(name: &str) -> Self {
+    /// The program, which is built if it is not there.
+    fn binary(name: &str) -> PathBuf {
         // Test binaries are in target/PROFILE/deps, examples in target/PROFILE/examples.
         let binary = std::env::current_exe().unwrap().parent().unwrap().parent().unwrap().join("examples").join(name);
         if !binary.exists() {
@@ -23,6 +44,11 @@ impl Example {
             let built = Command::new(env!("CARGO")).args(["build", "--package", "chancery", "--examples"]).status().unwrap();
             assert!(built.success(), "the examples do not build");
         }
+        binary
+    }
+
+    async fn start(name: &str) -> Self {
+        let binary = Self::binary(name);
         let folder = std::env::temp_dir().join(format!("chancery-example-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let mut command = Command::new(&binary);
@@ -66,6 +92,7 @@ fn say(text: &str) -> Value {
 async fn every_example_does_what_it_says() {
     let _echo = Example::start("echo").await;
     assert_eq!(send("", say("hi")).await["message"]["parts"][0]["text"], "hi");
+    a_second_one_says_why_it_ends(&_echo);
     drop(_echo);
 
     let _writer = Example::start("writer").await;
@@ -73,6 +100,7 @@ async fn every_example_does_what_it_says() {
     let stream = post("/message:stream", json!({"message": say("the tide")})).await;
     assert_eq!(stream.matches("\"artifactUpdate\"").count(), 5, "{stream}");
     assert!(stream.contains("TASK_STATE_COMPLETED"), "{stream}");
+    a_client_does_all_of_it();
     drop(_writer);
 
     let _booking = Example::start("booking").await;
@@ -109,6 +137,27 @@ async fn every_example_does_what_it_says() {
     }
     drop(_job);
     three_agents_pass_work_on().await;
+}
+
+/// The client calls the writer, watches it, answers its question, and cancels a task.
+fn a_client_does_all_of_it() {
+    let ended = Command::new(Example::binary("client")).output().unwrap();
+    let (said, trouble) = (String::from_utf8(ended.stdout).unwrap(), String::from_utf8(ended.stderr).unwrap());
+    assert!(ended.status.success(), "{said}\n{trouble}");
+    let place = |words: &str| said.find(words).unwrap_or_else(|| panic!("{words}: {said}"));
+    let places = ["speaks 1.0 over", "the tide comes and goes", "the moon comes and goes", "What shall I write about?"].map(place);
+    let later = ["the harbor comes and goes", "TASK_STATE_CANCELED"].map(place);
+    assert!(places.iter().chain(&later).is_sorted(), "{said}");
+}
+
+/// A program whose port is in use ends with an error, which says so in words.
+fn a_second_one_says_why_it_ends(first: &Example) {
+    let ended = Command::new(Example::binary("echo")).current_dir(&first.folder).output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    let first_line = "Error: cannot listen on 127.0.0.1:7420: the port is in use by another program; \
+                      stop that one, or serve on another port (0 is one that is free)";
+    assert_eq!(said.lines().collect::<Vec<_>>()[..3], [first_line, "", "Caused by:"], "{said}");
 }
 
 /// Work goes to the ledger and back, over to billing, and no further than it may.

@@ -28,6 +28,7 @@ mod sdk_servers;
 mod signed;
 mod signing;
 mod startup;
+mod testing;
 mod tls;
 mod webhook;
 

@@ -4,6 +4,9 @@ use std::path::Path;
 
 use crate::{files, read, root};
 
+/// What links begin with on pages that are read elsewhere too, as the guides are in `cargo doc`, where paths of the repository lead nowhere.
+const HERE: &str = "https://github.com/chancery-rs/chancery/blob/main/";
+
 /// The targets of the links in a page, outside of code.
 fn targets(page: &str) -> Vec<String> {
     let mut targets = Vec::new();
@@ -41,13 +44,16 @@ fn every_link_between_pages_leads_somewhere() {
     for page in files("", ".md") {
         let text = read(&page);
         for target in targets(&text) {
+            let inside = target.strip_prefix(HERE);
+            let target = inside.unwrap_or(&target);
             // Paths of Rust items are for `cargo doc` to check.
             if target.contains("::") || target.contains("://") || target.starts_with("mailto:") {
                 continue;
             }
             links += 1;
-            let (path, anchor) = target.split_once('#').unwrap_or((&target, ""));
+            let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
             let folder = Path::new(&page).parent().unwrap_or(Path::new(""));
+            let folder = if inside.is_some() { Path::new("") } else { folder };
             let there = if path.is_empty() { root().join(&page) } else { root().join(folder).join(path) };
             let found = match std::fs::read_to_string(&there) {
                 Ok(text) => anchor.is_empty() || anchors(&text).iter().any(|known| known == anchor),
@@ -60,6 +66,15 @@ fn every_link_between_pages_leads_somewhere() {
     }
     assert!(links > 20, "there are links to look at");
     assert!(broken.is_empty(), "links that lead nowhere: {broken:#?}");
+}
+
+/// A path of the repository leads nowhere from `cargo doc`.
+#[test]
+fn guides_link_to_pages_by_their_address() {
+    for page in files("docs/guide", ".md") {
+        let paths: Vec<_> = targets(&read(&page)).into_iter().filter(|target| !target.contains("::") && !target.contains("://")).collect();
+        assert!(paths.iter().all(|target| target.starts_with('#')), "{page}: {paths:?}");
+    }
 }
 
 #[test]
