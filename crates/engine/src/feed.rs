@@ -3,14 +3,14 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use chancery_core::{Error, ErrorKind, Event, EventStream, Result, Seq, SharedEvent, Task, TaskState};
-use futures_core::Stream;
+use futures_util::{StreamExt as _, stream};
 
 use crate::live::{Live, Reader, Woken};
 
 /// Every event after `after`, each once and in order, until one ends the stream. `history` says how many
 /// messages a task may show in it.
 pub(crate) fn from(live: &Arc<Live>, after: Seq, history: Option<i32>) -> EventStream {
-    Box::pin(stream(Cursor { reader: live.reader(), after, history, ready: VecDeque::new(), closed: false }))
+    read(Cursor { reader: live.reader(), after, history, ready: VecDeque::new(), closed: false })
 }
 
 /// What a client sees that has just sent a message: a new task from its first event on, another one as it
@@ -26,14 +26,7 @@ pub(crate) fn since(live: &Arc<Live>, taken: Seq, history: Option<i32>) -> Event
 
 /// These events and no more.
 pub(crate) fn of(events: Vec<(Seq, SharedEvent)>) -> EventStream {
-    struct Ready(std::vec::IntoIter<(Seq, SharedEvent)>);
-    impl Stream for Ready {
-        type Item = Result<(Seq, SharedEvent)>;
-        fn poll_next(mut self: std::pin::Pin<&mut Self>, _: &mut std::task::Context<'_>) -> std::task::Poll<Option<Self::Item>> {
-            std::task::Poll::Ready(self.0.next().map(Ok))
-        }
-    }
-    Box::pin(Ready(events.into_iter()))
+    Box::pin(stream::iter(events).map(Ok))
 }
 
 /// The task as it stands, and then every later event.
@@ -47,7 +40,7 @@ fn snapshot_then_rest(live: &Arc<Live>, history: Option<i32>, ends: fn(TaskState
     let (after, task) = live.snapshot();
     let closed = ends(task.status.state);
     let ready = VecDeque::from([(after, trimmed(task, history).into())]);
-    Box::pin(stream(Cursor { reader, after, history, ready, closed }))
+    read(Cursor { reader, after, history, ready, closed })
 }
 
 /// The task with at most this many messages of its history.
@@ -121,34 +114,7 @@ impl Cursor {
     }
 }
 
-/// A stream from an async step, without a macro: the step owns the cursor while it runs.
-fn stream(cursor: Cursor) -> impl Stream<Item = Result<(Seq, SharedEvent)>> + Send {
-    type Step = std::pin::Pin<Box<dyn Future<Output = (Cursor, Option<Result<(Seq, SharedEvent)>>)> + Send>>;
-    struct Steps {
-        idle: Option<Cursor>,
-        step: Option<Step>,
-    }
-    impl Stream for Steps {
-        type Item = Result<(Seq, SharedEvent)>;
-        fn poll_next(mut self: std::pin::Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> std::task::Poll<Option<Self::Item>> {
-            if let Some(cursor) = &mut self.idle
-                && let Some((seq, event)) = cursor.ready.pop_front()
-            {
-                cursor.after = seq;
-                return std::task::Poll::Ready(Some(Ok((seq, event))));
-            }
-            if let Some(mut cursor) = self.idle.take() {
-                self.step = Some(Box::pin(async move {
-                    let item = cursor.next().await;
-                    (cursor, item)
-                }));
-            }
-            let Some(step) = &mut self.step else { return std::task::Poll::Ready(None) };
-            let (cursor, item) = std::task::ready!(step.as_mut().poll(cx));
-            self.step = None;
-            self.idle = item.is_some().then_some(cursor);
-            std::task::Poll::Ready(item)
-        }
-    }
-    Steps { idle: Some(cursor), step: None }
+/// The cursor as a stream.
+fn read(cursor: Cursor) -> EventStream {
+    Box::pin(stream::unfold(cursor, |mut cursor| async move { cursor.next().await.map(|item| (item, cursor)) }).fuse())
 }

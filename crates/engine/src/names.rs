@@ -11,11 +11,7 @@
 //! as much is written, whether a name is somebody else's or nobody's. Only which task
 //! was followed by another is noted, the last of them for each name.
 
-use std::{
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use chancery_core::{
@@ -23,7 +19,7 @@ use chancery_core::{
     ListPushConfigs, ListTasks, Message, Operations, PushConfig, PushConfigId, PushConfigPage, Result, SendMessage, SendReply, Seq,
     SharedEvent, Subscribe, Task, TaskId, TaskPage,
 };
-use futures_core::Stream;
+use futures_util::TryStreamExt as _;
 
 use crate::{
     delegation::{access, view},
@@ -345,21 +341,7 @@ pub(crate) fn error(error: Error, name: &TaskId) -> Error {
 
 /// A stream about a task, under the task's name.
 pub(crate) fn stream(events: EventStream, name: TaskId) -> EventStream {
-    Box::pin(Named { events, name })
-}
-
-struct Named {
-    events: EventStream,
-    name: TaskId,
-}
-
-impl Stream for Named {
-    type Item = Result<(Seq, SharedEvent)>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let Named { events, name } = &mut *self;
-        events.as_mut().poll_next(cx).map(|next| next.map(|event| event.map(|(seq, event)| (seq, shown(event, name)))))
-    }
+    Box::pin(events.map_ok(move |(seq, event)| (seq, shown(event, &name))))
 }
 
 fn shown(event: SharedEvent, name: &TaskId) -> SharedEvent {

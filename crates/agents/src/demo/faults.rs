@@ -1,11 +1,6 @@
 //! Fault injection around the demo's engine: streams that are cut, tasks in no state, requests that say how they came in.
 
-use std::{
-    collections::HashSet,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::{collections::HashSet, sync::Arc};
 
 use async_trait::async_trait;
 use chancery_core::{
@@ -13,7 +8,7 @@ use chancery_core::{
     ListTasks, Operations, PushConfig, PushConfigPage, Result, SendMessage, SendReply, Seq, SharedEvent, Subscribe, Task, TaskId, TaskPage,
     TaskState, TaskStatus, sync::Mutex,
 };
-use futures_core::Stream;
+use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
 use super::{CUT, REQUEST, UNSPECIFIED};
@@ -36,7 +31,8 @@ impl<O: Operations> FaultInjector<O> {
     }
 
     fn faulty(&self, inner: EventStream) -> EventStream {
-        Box::pin(FaultyStream { inner, cut: self.cut.clone(), seen: 0, left: None })
+        let faulty = FaultyStream { inner, cut: self.cut.clone(), seen: 0, left: None };
+        Box::pin(stream::unfold(faulty, |mut faulty| async move { faulty.next().await.map(|item| (item, faulty)) }).fuse())
     }
 }
 
@@ -102,15 +98,15 @@ struct FaultyStream {
     left: Option<u64>,
 }
 
-impl Stream for FaultyStream {
-    type Item = Result<(Seq, SharedEvent)>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+impl FaultyStream {
+    async fn next(&mut self) -> Option<Result<(Seq, SharedEvent)>> {
         if self.left == Some(0) {
-            return Poll::Ready(None);
+            return None;
         }
-        let next = self.inner.as_mut().poll_next(cx);
-        let Poll::Ready(Some(Ok((seq, event)))) = next else { return next };
+        let (seq, event) = match self.inner.next().await? {
+            Ok(item) => item,
+            Err(error) => return Some(Err(error)),
+        };
         self.seen += 1;
         self.left = self.left.map(|left| left - 1);
         if let (Some(after), Some(task)) = (marked(&event, CUT).and_then(Value::as_u64), event.task_id())
@@ -127,7 +123,7 @@ impl Stream for FaultyStream {
             Event::Task(task) if is_unspecified(&task.status) => SharedEvent::from(Event::Task(Box::new(shown((**task).clone())))),
             _ => event,
         };
-        Poll::Ready(Some(Ok((seq, event))))
+        Some(Ok((seq, event)))
     }
 }
 

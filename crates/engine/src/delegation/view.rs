@@ -5,17 +5,13 @@
 //! | relayed: goes on here, the handoff is a note | the task as it was handed over, and nothing after | what is stored |
 //! | not relayed: completed, the handoff is in the metadata | what is stored | declined, with words that name who has it |
 
-use std::{
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, ready},
-};
+use std::sync::Arc;
 
 use chancery_core::{
     Caller, Error, ErrorKind, Event, EventStream, ListTasks, Message, Notes, Result, Seq, SharedEvent, StatusUpdate, Task, TaskState,
     TaskStatus, Transfer, extension, handoff,
 };
-use futures_core::Stream;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::record::{Passed, Record};
 use crate::{
@@ -133,47 +129,33 @@ pub(crate) fn events(caller: &Caller, live: &Arc<Live>, relay: bool, events: Eve
     if aware == live.read(|task| task.record.aware || !relay) {
         return events;
     }
-    Box::pin(Viewed { events, live: live.clone(), aware, over: false })
-}
-
-struct Viewed {
-    events: EventStream,
-    live: Arc<Live>,
-    aware: bool,
-    over: bool,
-}
-
-impl Stream for Viewed {
-    type Item = Result<(Seq, SharedEvent)>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.over {
-            return Poll::Ready(None);
-        }
-        let item = ready!(self.events.as_mut().poll_next(cx));
-        Poll::Ready(match item {
-            Some(Ok((seq, event))) if self.aware => self.native(seq, event),
-            Some(Ok((seq, event))) => Some(Ok((seq, unaware(event)))),
-            other => other,
-        })
+    if !aware {
+        return Box::pin(events.map_ok(|(seq, event)| (seq, unaware(event))));
     }
+    let live = live.clone();
+    Box::pin(stream::unfold(Some(events), move |events| native(live.clone(), events)).fuse())
 }
 
-impl Viewed {
-    /// The stream ends with the handoff.
-    fn native(&mut self, seq: Seq, event: SharedEvent) -> Option<Result<(Seq, SharedEvent)>> {
-        // An event is heard of after it is part of the task, so the note is there when its event is.
-        let Some(passed) = self.live.read(relayed).filter(|passed| seq >= passed.seq) else { return Some(Ok((seq, stripped(event)))) };
-        self.over = true;
-        match &*event {
-            Event::Task(task) => Some(Ok((passed.seq, as_passed((**task).clone(), &passed).into()))),
-            _ if seq == passed.seq => {
-                let task = self.live.read(|task| Task::new(task.id.clone(), task.context_id.clone(), TaskState::Working));
-                Some(Ok((seq, told(&passed, &task).into())))
-            }
-            _ => None,
+/// The next event for one who knows of handoffs, and what comes after it: nothing after the handoff.
+async fn native(live: Arc<Live>, events: Option<EventStream>) -> Option<(Result<(Seq, SharedEvent)>, Option<EventStream>)> {
+    let mut events = events?;
+    let (seq, event) = match events.next().await? {
+        Ok(item) => item,
+        Err(error) => return Some((Err(error), Some(events))),
+    };
+    // An event is heard of after it is part of the task, so the note is there when its event is.
+    let Some(passed) = live.read(relayed).filter(|passed| seq >= passed.seq) else {
+        return Some((Ok((seq, stripped(event))), Some(events)));
+    };
+    let last = match &*event {
+        Event::Task(task) => (passed.seq, as_passed((**task).clone(), &passed).into()),
+        _ if seq == passed.seq => {
+            let task = live.read(|task| Task::new(task.id.clone(), task.context_id.clone(), TaskState::Working));
+            (seq, told(&passed, &task).into())
         }
-    }
+        _ => return None,
+    };
+    Some((Ok(last), None))
 }
 
 /// The event that tells of a handoff.

@@ -1,14 +1,12 @@
 //! gRPC health checking: `grpc.health.v1.Health`.
 
-use std::{
-    pin::Pin,
-    task::{Context, Poll},
-};
+use std::pin::Pin;
 
 use chancery_core::Result;
 use chancery_wire::grpc;
 use futures_core::Stream;
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use futures_util::{StreamExt as _, stream};
+use tokio_util::sync::CancellationToken;
 use tonic::Status;
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse, health_check_response::ServingStatus, health_server};
 
@@ -19,7 +17,8 @@ pub(super) struct Health {
 
 #[async_trait::async_trait]
 impl health_server::Health for Health {
-    type WatchStream = Watch;
+    /// The health of a service as it changes: once, when the server stops.
+    type WatchStream = Pin<Box<dyn Stream<Item = Result<HealthCheckResponse, Status>> + Send>>;
 
     async fn check(&self, request: tonic::Request<HealthCheckRequest>) -> Result<tonic::Response<HealthCheckResponse>, Status> {
         if !is_known(&request.get_ref().service) {
@@ -28,11 +27,16 @@ impl health_server::Health for Health {
         Ok(tonic::Response::new(response(if self.shutdown.is_cancelled() { ServingStatus::NotServing } else { ServingStatus::Serving })))
     }
 
-    async fn watch(&self, request: tonic::Request<HealthCheckRequest>) -> Result<tonic::Response<Watch>, Status> {
+    async fn watch(&self, request: tonic::Request<HealthCheckRequest>) -> Result<tonic::Response<Self::WatchStream>, Status> {
         let known = is_known(&request.get_ref().service);
         let first = if known { ServingStatus::Serving } else { ServingStatus::ServiceUnknown };
-        let shutdown = Some(Box::pin(self.shutdown.clone().cancelled_owned()));
-        Ok(tonic::Response::new(Watch { known, first: Some(first), shutdown }))
+        let stopped = self.shutdown.clone().cancelled_owned();
+        let last = stream::once(async move {
+            stopped.await;
+            known.then_some(ServingStatus::NotServing)
+        });
+        let states = stream::iter([first]).chain(last.filter_map(std::future::ready));
+        Ok(tonic::Response::new(Box::pin(states.map(|status| Ok(response(status))))))
     }
 }
 
@@ -42,27 +46,4 @@ fn is_known(service: &str) -> bool {
 
 fn response(status: ServingStatus) -> HealthCheckResponse {
     HealthCheckResponse { status: status.into() }
-}
-
-/// The health of a service as it changes: once, when the server stops.
-pub(super) struct Watch {
-    known: bool,
-    first: Option<ServingStatus>,
-    shutdown: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
-}
-
-impl Stream for Watch {
-    type Item = Result<HealthCheckResponse, Status>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if let Some(first) = self.first.take() {
-            return Poll::Ready(Some(Ok(response(first))));
-        }
-        let Some(shutdown) = &mut self.shutdown else { return Poll::Ready(None) };
-        if shutdown.as_mut().poll(cx).is_pending() {
-            return Poll::Pending;
-        }
-        self.shutdown = None;
-        Poll::Ready(self.known.then(|| Ok(response(ServingStatus::NotServing))))
-    }
 }
