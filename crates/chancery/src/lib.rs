@@ -20,7 +20,8 @@
 //! Every step up is one more word: `.store(…)`, `.data(…)`, `.public_url(…)`, `.auth(…)`, `.limits(…)`; several
 //! agents on one port are [`Server::several`]. [`testing`] tries an agent without a port, and the [guides](guide) show the rest. The parts are in [`engine`], [`server`] and [`core`].
 //!
-//! With the feature `client`, which is on unless it is turned off, agents call others: [`connect`] for programs, and
+//! Features, all on unless they are turned off: `sqlite` keeps tasks in a file unless something else is said, `grpc` serves and calls over
+//! gRPC beside the other bindings, and with `client` agents call others: [`connect`] for programs, and
 //! [`Turn::delegate`] for an agent that lets another one do a part of its work.
 //!
 //! ```no_run
@@ -59,10 +60,12 @@ pub use chancery_client::{Client, Follow, Keyring, Peers, Secrets};
 pub use chancery_core::{
     Artifact, Caller, Card, Content, Error, ErrorKind, Event, Message, Operations, Part, Result, Role, Skill, Task, TaskState,
 };
+#[cfg(feature = "sqlite")]
+pub use chancery_engine::store::Sqlite;
 pub use chancery_engine::{
     Agent, Engine, Failure, OnRestart, Outcome, Turn,
     delegation::{self, Delegated, DelegationError, Handoff, Passing},
-    store::{self, Memory, Sqlite},
+    store::{self, Memory},
 };
 pub use chancery_server::{Auth, Limits, Router, auth};
 

@@ -9,11 +9,7 @@ use std::{
 };
 
 use chancery_core::{Binding, Bytes, Card, Error, Peers, Result, ScopeTokens, Version, clock::Clock, sync::Mutex};
-use chancery_engine::{
-    Agent, Builder, Engine, Options as EngineOptions,
-    push::Schedule,
-    store::{Sqlite, Store},
-};
+use chancery_engine::{Agent, Builder, Engine, Options as EngineOptions, push::Schedule, store::Store};
 use chancery_net::{Client, Guard, Options, Reach};
 use chancery_server::{
     Auth, Limits, Router,
@@ -37,6 +33,7 @@ use crate::{
 /// Where data is kept unless something else is said.
 const DATA: &str = ".a2a";
 /// The tasks in the data folder.
+#[cfg(feature = "sqlite")]
 const TASKS: &str = "tasks.db";
 
 /// Serves agents: every version and binding of A2A on one port, tasks kept in a file.
@@ -124,7 +121,8 @@ impl Server {
         self
     }
 
-    /// The folder for tasks and keys; `.a2a` in the working folder when neither this nor a store is said.
+    /// The folder for tasks and keys; `.a2a` in the working folder when neither this nor a store is said. Tasks are in a file there with the
+    /// feature `sqlite`, which is on unless it is turned off; without it a store must be said.
     pub fn data(mut self, folder: impl Into<PathBuf>) -> Self {
         self.data = Some(folder.into());
         self
@@ -292,7 +290,7 @@ impl Server {
             (data, None) => {
                 let folder = data.unwrap_or_else(|| DATA.into());
                 let store = open(&folder).await?;
-                (Some(folder), Arc::new(store) as Arc<dyn Store>)
+                (Some(folder), store)
             }
         };
         let key = webhook_key(data).await?;
@@ -349,9 +347,18 @@ async fn listen_on(address: &Address) -> Result<TcpListener> {
     Err(last.unwrap_or_else(|| startup::bad_address(&address.to_string(), io::ErrorKind::NotFound.into())))
 }
 
-async fn open(folder: &Path) -> Result<Sqlite> {
+/// The file of tasks in the data folder.
+#[cfg(feature = "sqlite")]
+async fn open(folder: &Path) -> Result<Arc<dyn Store>> {
     tokio::fs::create_dir_all(folder).await.map_err(|error| startup::bad_folder(folder, error))?;
-    Sqlite::open(folder.join(TASKS)).await.map_err(|error| startup::bad_store(folder, error))
+    let store = chancery_engine::store::Sqlite::open(folder.join(TASKS)).await.map_err(|error| startup::bad_store(folder, error))?;
+    Ok(Arc::new(store))
+}
+
+/// Without SQLite nobody but the caller knows where tasks are kept.
+#[cfg(not(feature = "sqlite"))]
+async fn open(_: &Path) -> Result<Arc<dyn Store>> {
+    Err(startup::no_store())
 }
 
 /// The key that signs notifications: kept in the data folder, or made anew when there is none.

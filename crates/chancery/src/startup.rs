@@ -5,6 +5,7 @@
 use std::{io, net::SocketAddr, path::Path};
 
 use chancery_core::{BoxError, Error, ErrorKind};
+#[cfg(feature = "sqlite")]
 use chancery_engine::store;
 
 use crate::webhook::KeyError;
@@ -35,7 +36,15 @@ pub(crate) fn cannot_listen(address: SocketAddr, cause: io::Error) -> Error {
     error(format!("cannot listen on {address}: {words}"), cause).with("address", address.to_string())
 }
 
+/// Nobody said where tasks are kept, and no store was built in that could be the default.
+#[cfg(not(feature = "sqlite"))]
+pub(crate) fn no_store() -> Error {
+    let words = "nothing says where tasks are kept: give a store with Server::store, or build with the feature `sqlite`";
+    Error::new(ErrorKind::Internal, words)
+}
+
 /// The folder for tasks and keys cannot be made.
+#[cfg(feature = "sqlite")]
 pub(crate) fn bad_folder(folder: &Path, cause: io::Error) -> Error {
     let words = match cause.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "this user may not write there",
@@ -46,6 +55,7 @@ pub(crate) fn bad_folder(folder: &Path, cause: io::Error) -> Error {
 }
 
 /// The tasks in the folder cannot be opened.
+#[cfg(feature = "sqlite")]
 pub(crate) fn bad_store(folder: &Path, cause: store::Error) -> Error {
     let words = match &cause {
         cause if cause.is_in_use() => "another program has locked its tasks; stop that one",

@@ -68,10 +68,14 @@ impl Settings {
     }
 }
 
+/// The bindings that are spoken unless something else is said, the preferred one first.
+const BINDINGS: &[Binding] =
+    if cfg!(feature = "grpc") { &[Binding::JsonRpc, Binding::HttpJson, Binding::Grpc] } else { &[Binding::JsonRpc, Binding::HttpJson] };
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            bindings: vec![Binding::JsonRpc, Binding::HttpJson, Binding::Grpc],
+            bindings: BINDINGS.to_vec(),
             own_order: false,
             versions: Vec::new(),
             connect_timeout: Duration::from_secs(10),

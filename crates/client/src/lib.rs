@@ -58,6 +58,10 @@ mod credentials;
 mod discover;
 mod failure;
 mod follow;
+#[cfg(feature = "grpc")]
+mod grpc;
+#[cfg(not(feature = "grpc"))]
+#[path = "no_grpc.rs"]
 mod grpc;
 mod http;
 mod jsonrpc;
@@ -72,6 +76,7 @@ mod retry;
 mod seen;
 mod source;
 mod sse;
+#[cfg(feature = "grpc")]
 mod tls;
 mod trouble;
 mod trust;

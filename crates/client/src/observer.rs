@@ -191,6 +191,7 @@ impl Eye {
         self.see(|| Wire::Notice(make()));
     }
 
+    #[cfg(feature = "grpc")]
     pub(crate) fn is_open(&self) -> bool {
         self.0.is_some()
     }

@@ -8,7 +8,6 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use crate::{
     failure::Failed,
-    grpc::GrpcEvents,
     http::{Exchange, Http},
     observer::{Eye, Wire, WireEvent},
     sse::{Frame, Parser},
@@ -25,7 +24,8 @@ pub(crate) struct Arrived {
 /// The events of one connection.
 pub(crate) enum Source {
     Sse(Box<Frames>),
-    Grpc(Box<GrpcEvents>),
+    #[cfg(feature = "grpc")]
+    Grpc(Box<crate::grpc::GrpcEvents>),
     /// A peer that answered with one element instead of a stream.
     Once(Option<Arrived>),
 }
@@ -35,6 +35,7 @@ impl Source {
     pub(crate) async fn next(&mut self) -> Result<Option<Arrived>, Failed> {
         match self {
             Self::Sse(frames) => frames.next().await,
+            #[cfg(feature = "grpc")]
             Self::Grpc(events) => events.next().await,
             Self::Once(arrived) => Ok(arrived.take()),
         }

@@ -16,6 +16,7 @@ pub struct Body(Kind);
 enum Kind {
     Bytes(Bytes),
     Events(Box<EventBody>),
+    #[cfg(feature = "grpc")]
     Grpc(tonic::body::Body),
 }
 
@@ -32,10 +33,11 @@ impl Body {
     pub(crate) fn into_bytes(self) -> Bytes {
         match self.0 {
             Kind::Bytes(bytes) => bytes,
-            Kind::Events(_) | Kind::Grpc(_) => Bytes::new(),
+            _ => Bytes::new(),
         }
     }
 
+    #[cfg(feature = "grpc")]
     pub(crate) fn grpc(body: tonic::body::Body) -> Self {
         Self(Kind::Grpc(body))
     }
@@ -50,6 +52,7 @@ impl http_body::Body for Body {
             Kind::Bytes(bytes) if bytes.is_empty() => Poll::Ready(None),
             Kind::Bytes(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             Kind::Events(events) => events.poll_frame(cx).map(|frame| frame.map(|bytes| Ok(Frame::data(bytes)))),
+            #[cfg(feature = "grpc")]
             Kind::Grpc(body) => Pin::new(body).poll_frame(cx).map(|frame| frame.map(|frame| frame.map_err(Into::into))),
         }
     }
@@ -58,6 +61,7 @@ impl http_body::Body for Body {
         match &self.0 {
             Kind::Bytes(bytes) => bytes.is_empty(),
             Kind::Events(_) => false,
+            #[cfg(feature = "grpc")]
             Kind::Grpc(body) => body.is_end_stream(),
         }
     }
@@ -66,6 +70,7 @@ impl http_body::Body for Body {
         match &self.0 {
             Kind::Bytes(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Kind::Events(_) => SizeHint::default(),
+            #[cfg(feature = "grpc")]
             Kind::Grpc(body) => body.size_hint(),
         }
     }

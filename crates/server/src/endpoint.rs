@@ -2,7 +2,9 @@
 
 use std::{fmt, sync::Arc};
 
-use chancery_core::{Binding, Card, Extension, GrantLookup, Interface, Operations, Result, ScopeTokens, Version, extension, sync::RwLock};
+use chancery_core::{
+    Binding, Card, Error, ErrorKind, Extension, GrantLookup, Interface, Operations, Result, ScopeTokens, Version, extension, sync::RwLock,
+};
 use chancery_net::Client;
 use chancery_wire::facts;
 
@@ -153,6 +155,7 @@ impl Defaults {
             None => self.auth.clone(),
             Some(own) => own.map(|auth| auth.prepare(&self.key_client, self.certificates).map(|()| auth)).transpose()?,
         };
+        demand_built(options.bindings.as_deref().unwrap_or_default())?;
         Ok(Site {
             base: self.base.clone(),
             url: format!("{}{path}", self.base),
@@ -247,6 +250,14 @@ impl Site {
             card.capabilities.extensions.push(Extension::new(extension::SEQUENCE).described(words));
         }
     }
+}
+
+/// Refuses bindings that were left out when the program was built.
+pub(crate) fn demand_built(bindings: &[Binding]) -> Result<()> {
+    if cfg!(not(feature = "grpc")) && bindings.contains(&Binding::Grpc) {
+        return Err(Error::new(ErrorKind::Internal, "gRPC cannot be served: build with the feature `grpc`, or leave it out of `bindings`"));
+    }
+    Ok(())
 }
 
 /// A path without a slash at its end, and with one at its beginning unless it is the root.

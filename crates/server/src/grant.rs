@@ -1,7 +1,5 @@
 //! Task grants of callers without credentials: a key to one task of an agent (HO-54).
 
-use std::sync::Arc;
-
 use chancery_core::GrantedTask;
 use http::HeaderMap;
 
@@ -25,8 +23,9 @@ pub(crate) async fn granted(agent: &Hosted, headers: &HeaderMap) -> Option<Grant
     })
 }
 
+#[cfg(feature = "grpc")]
 /// The agent whose task the grant in the head of a request opens.
-pub(crate) async fn issuer<'a>(agents: &'a [Arc<Hosted>], headers: &HeaderMap) -> Option<&'a Hosted> {
+pub(crate) async fn issuer<'a>(agents: &'a [std::sync::Arc<Hosted>], headers: &HeaderMap) -> Option<&'a Hosted> {
     for agent in agents {
         if granted(agent, headers).await.is_some() {
             return Some(agent);

@@ -13,6 +13,10 @@ mod cors;
 mod endpoint;
 mod exchange;
 mod grant;
+#[cfg(feature = "grpc")]
+mod grpc;
+#[cfg(not(feature = "grpc"))]
+#[path = "no_grpc.rs"]
 mod grpc;
 mod jsonrpc;
 mod limit;

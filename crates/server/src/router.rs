@@ -96,6 +96,7 @@ pub(crate) struct Inner {
     documents: RwLock<Documents>,
     /// Set when the server stops.
     pub(crate) shutdown: CancellationToken,
+    #[cfg(feature = "grpc")]
     pub(crate) grpc: grpc::Services,
 }
 

@@ -43,8 +43,10 @@ pub enum Dialect {
     V0_1,
     /// The compact dialect.
     Compact,
+    #[cfg(feature = "grpc")]
     /// v1.0 over gRPC: protobuf messages of `lf.a2a.v1`.
     V1_0Grpc,
+    #[cfg(feature = "grpc")]
     /// v0.3 over gRPC, and v0.2: protobuf messages of `a2a.v1`.
     V0_3Grpc,
 }
@@ -164,13 +166,16 @@ impl Dialect {
         [Self::V1_0, Self::V1_0Strict, Self::V0_3, Self::V0_3Rest, Self::V0_3RestKind, Self::V0_2, Self::V0_1, Self::Compact];
 
     /// Every dialect that is protobuf.
+    #[cfg(feature = "grpc")]
     pub const PROTOBUF: [Self; 2] = [Self::V1_0Grpc, Self::V0_3Grpc];
 
     /// The form of a version over a binding; `None` where there is none.
     #[must_use]
     pub fn of(version: Version, binding: Binding) -> Option<Self> {
         match (version, binding) {
+            #[cfg(feature = "grpc")]
             (Version::V1_0, Binding::Grpc) => Some(Self::V1_0Grpc),
+            #[cfg(feature = "grpc")]
             (Version::V0_3, Binding::Grpc) => Some(Self::V0_3Grpc),
             (_, Binding::Grpc) => None,
             (Version::V1_0, _) => Some(Self::V1_0),
@@ -187,8 +192,12 @@ impl Dialect {
     #[must_use]
     pub const fn version(self) -> Version {
         match self {
-            Self::V1_0 | Self::V1_0Strict | Self::V1_0Grpc => Version::V1_0,
-            Self::V0_3 | Self::V0_3Rest | Self::V0_3RestKind | Self::V0_3Grpc => Version::V0_3,
+            Self::V1_0 | Self::V1_0Strict => Version::V1_0,
+            Self::V0_3 | Self::V0_3Rest | Self::V0_3RestKind => Version::V0_3,
+            #[cfg(feature = "grpc")]
+            Self::V1_0Grpc => Version::V1_0,
+            #[cfg(feature = "grpc")]
+            Self::V0_3Grpc => Version::V0_3,
             Self::V0_2 => Version::V0_2,
             Self::V0_1 => Version::V0_1,
             Self::Compact => Version::Compact,
@@ -205,13 +214,19 @@ impl Dialect {
             Self::V0_2 => &v0_2::JSON_RPC,
             Self::V0_1 => &v0_1::JSON_RPC,
             Self::Compact => &compact::CODEC,
+            #[cfg(feature = "grpc")]
             Self::V1_0Grpc => &v1_0::proto::Grpc,
+            #[cfg(feature = "grpc")]
             Self::V0_3Grpc => &v0_3::proto::Grpc,
         }
     }
 
     const fn is_json(self) -> bool {
-        !matches!(self, Self::V1_0Grpc | Self::V0_3Grpc)
+        match self {
+            #[cfg(feature = "grpc")]
+            Self::V1_0Grpc | Self::V0_3Grpc => false,
+            _ => true,
+        }
     }
 
     /// Reads a request and checks it.
@@ -233,6 +248,7 @@ impl Dialect {
         if let Some(seen) = request.origin() {
             let binding = match self {
                 Self::V0_3Rest | Self::V0_3RestKind => Binding::HttpJson,
+                #[cfg(feature = "grpc")]
                 Self::V1_0Grpc | Self::V0_3Grpc => Binding::Grpc,
                 _ => Binding::JsonRpc,
             };
@@ -323,6 +339,7 @@ impl Dialect {
     /// # Errors
     /// Does not happen for events that the protocol allows.
     pub fn show_event(self, event: &SharedEvent, memory: &mut StreamMemory, mut show: impl FnMut(&Bytes)) -> Result<()> {
+        #[cfg(feature = "grpc")]
         if let (Self::V0_3Grpc, Event::Task(task)) = (self, &**event) {
             // Inline bytes of a task are as the client writes them that made it, whoever watches.
             memory.origin.file_bytes = task.record.origin.file_bytes;
@@ -355,8 +372,11 @@ impl Dialect {
             Self::V0_3RestKind => 4,
             Self::V0_2 => 5,
             Self::Compact => 6,
+            #[cfg(feature = "grpc")]
             Self::V1_0Grpc => 7,
+            #[cfg(feature = "grpc")]
             Self::V0_3Grpc if double => 8,
+            #[cfg(feature = "grpc")]
             Self::V0_3Grpc => 9,
             // Artifacts are numbered in the order in which the stream shows them.
             Self::V0_1 => return None,

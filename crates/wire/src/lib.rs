@@ -4,7 +4,7 @@
 //! - [`Dialect`] reads and writes requests, replies, stream events, webhook bodies and errors in one of
 //!   the forms, JSON or protobuf.
 //! - [`facts()`] tells what else differs between versions, so that nobody else compares them.
-//! - [`version`], [`methods`], [`rest`] and [`grpc`] tell what a request means; [`jsonrpc`] is the envelope,
+//! - [`version`], [`methods`], [`rest`] and, with the feature `grpc`, `grpc` tell what a request means; [`jsonrpc`] is the envelope,
 //!   [`headers`] are the rest of it.
 //! - [`card`] reads any agent card and writes the form of each version, [`pick`] chooses an interface
 //!   from one.
@@ -31,6 +31,7 @@ mod error_body;
 mod error_path;
 pub mod errors;
 mod facts;
+#[cfg(feature = "grpc")]
 pub mod grpc;
 pub mod headers;
 mod json;
@@ -38,8 +39,10 @@ pub mod jsonrpc;
 mod legacy;
 pub mod methods;
 mod object;
+#[cfg(feature = "grpc")]
 mod pb_json;
 pub mod pick;
+#[cfg(feature = "grpc")]
 pub mod proto;
 mod push;
 mod push_headers;

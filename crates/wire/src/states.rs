@@ -30,9 +30,13 @@ pub(crate) fn write(dialect: Dialect, state: TaskState) -> &'static str {
     // The table holds every state (a test says so), in the order of their numbers.
     let row = &TABLE[usize::try_from(state.number()).unwrap_or(0)];
     match dialect {
-        Dialect::V1_0 | Dialect::V1_0Strict | Dialect::V1_0Grpc => row.1,
+        Dialect::V1_0 | Dialect::V1_0Strict => row.1,
+        #[cfg(feature = "grpc")]
+        Dialect::V1_0Grpc => row.1,
         Dialect::V0_3 | Dialect::V0_3RestKind | Dialect::V0_2 => row.2,
-        Dialect::V0_3Rest | Dialect::V0_3Grpc => row.3,
+        Dialect::V0_3Rest => row.3,
+        #[cfg(feature = "grpc")]
+        Dialect::V0_3Grpc => row.3,
         Dialect::V0_1 => row.4,
         Dialect::Compact => row.5,
     }

@@ -15,8 +15,7 @@ use crate::{
     auth::Auth,
     card::CardSigner,
     cors::Cors,
-    endpoint::{Defaults, Endpoint, tidy},
-    grpc,
+    endpoint::{Defaults, Endpoint, demand_built, tidy},
     limit::{Limiter, Limits},
     metrics::Meter,
     route::Route,
@@ -24,7 +23,8 @@ use crate::{
 };
 
 /// The bindings that are served unless something else is said.
-const BINDINGS: [Binding; 3] = [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc];
+const BINDINGS: &[Binding] =
+    if cfg!(feature = "grpc") { &[Binding::JsonRpc, Binding::HttpJson, Binding::Grpc] } else { &[Binding::JsonRpc, Binding::HttpJson] };
 
 /// What is left to decide before there is a [`Router`].
 #[must_use = "a builder serves nothing until it is built"]
@@ -188,6 +188,7 @@ impl Builder {
         if let Some(auth) = &self.auth {
             auth.prepare(&key_client, self.certificates)?;
         }
+        demand_built(&self.bindings)?;
         let defaults = Defaults {
             base: self.base.trim_end_matches('/').to_owned(),
             several: self.several.unwrap_or(self.endpoints.len() > 1),
@@ -213,7 +214,8 @@ impl Builder {
             routes: self.routes,
             documents: RwLock::new(well_known.documents(&[])),
             well_known,
-            grpc: grpc::Services::new(shutdown.clone()),
+            #[cfg(feature = "grpc")]
+            grpc: crate::grpc::Services::new(shutdown.clone()),
             shutdown,
         };
         let router = Router { inner: Arc::new(inner) };

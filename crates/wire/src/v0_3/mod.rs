@@ -4,12 +4,15 @@
 mod artifact;
 mod each;
 mod event;
+mod file_bytes;
 mod hybrid;
 mod kind;
 mod list;
 mod message;
+mod name;
 mod params;
 mod part;
+#[cfg(feature = "grpc")]
 pub mod proto;
 mod push_config;
 mod rest;
@@ -17,7 +20,7 @@ mod spelling;
 mod task;
 
 use chancery_core::{
-    Binding, Error, ErrorKind, Event, Operation, PushConfigPage, Reply, Request, Result, SendReply, Task, TaskId, Version,
+    Binding, Error, ErrorKind, Event, Message, Operation, PushConfigPage, Reply, Request, Result, SendReply, Task, TaskId, Version,
 };
 
 use crate::{
@@ -36,6 +39,11 @@ pub(crate) static JSON_RPC: KindShape = KindShape::new(Version::V0_3, Binding::J
 pub(crate) static REST: rest::Rest = rest::Rest;
 /// v0.3 over HTTP+JSON with the objects of JSON-RPC.
 pub(crate) static REST_KIND: KindShape = KindShape::new(Version::V0_3, Binding::HttpJson);
+
+/// Whether a status message only stands for none: Python peers write one that says nothing.
+fn is_nothing(message: &Message) -> bool {
+    message.message_id.is_empty() && message.parts.is_empty()
+}
 
 /// Objects that name their own kind. JSON-RPC sends them bare; HTTP+JSON wraps answers and events
 /// in a member that names the kind again.

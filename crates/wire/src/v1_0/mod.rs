@@ -1,6 +1,7 @@
 //! v1.0: the canonical model's own JSON, and on requests the spellings of older versions too.
 
 pub(crate) mod alias;
+#[cfg(feature = "grpc")]
 pub mod proto;
 
 use chancery_core::{Error, Event, Operation, Reply, Request, Result, Task};

@@ -12,11 +12,11 @@ use chancery_core::{
     Version,
 };
 
-use super::{file_bytes, name};
 use crate::{
     legacy,
     pb_json::{struct_to_object, timestamp_from_proto},
     proto::a2a_v1 as pb,
+    v0_3::{file_bytes, is_nothing, name},
     v1_0::proto::path::{each, within},
 };
 
@@ -278,11 +278,6 @@ fn status(wire: Option<pb::TaskStatus>, metadata: &mut Object) -> Result<TaskSta
     status.message = within("status.message", wire.update.map(message_from_proto).transpose())?.filter(|message| !is_nothing(message));
     status.timestamp = timestamp("status.timestamp", wire.timestamp)?;
     Ok(status)
-}
-
-/// Whether a status message only stands for none: Python peers write one that says nothing.
-pub(in crate::v0_3) fn is_nothing(message: &Message) -> bool {
-    message.message_id.is_empty() && message.parts.is_empty()
 }
 
 /// Reads a message.

@@ -6,14 +6,14 @@ use chancery_core::{
     Subscribe, Task, TaskId, TaskPage, TaskStatus,
 };
 
-use super::{
-    file_bytes,
-    name::{ConfigName, TaskName},
-};
 use crate::{
     legacy,
     pb_json::{filled_struct, object_to_struct, timestamp_to_proto},
     proto::a2a_v1 as pb,
+    v0_3::{
+        file_bytes,
+        name::{ConfigName, TaskName},
+    },
 };
 
 /// Writes a request to send a message, waiting or streaming. Its origin says how inline bytes are

@@ -25,11 +25,7 @@ mod card;
 mod codec;
 mod decode;
 mod encode;
-pub(in crate::v0_3) mod file_bytes;
-pub(in crate::v0_3) mod name;
 mod status;
-
-pub(in crate::v0_3) use decode::is_nothing;
 
 pub(crate) use codec::Grpc;
 

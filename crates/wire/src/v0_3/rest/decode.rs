@@ -14,7 +14,7 @@ use super::{
         TaskPageMembers,
     },
 };
-use crate::{StreamMemory, card, json, legacy, v0_3::proto::name};
+use crate::{StreamMemory, card, json, legacy, v0_3::name};
 
 /// Where requests of this form come from.
 fn origin(form: Option<FileBytes>) -> Origin {

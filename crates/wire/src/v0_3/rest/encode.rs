@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::write::{ArtifactUpdateWire, Each, MessageWire, Payload, StatusUpdateWire, TaskWire, filled, list, state, text};
 use crate::{
     card, json, legacy,
-    v0_3::proto::name::{ConfigName, TaskName},
+    v0_3::name::{ConfigName, TaskName},
 };
 
 pub(super) fn request(request: &Request) -> Result<Vec<u8>> {

@@ -13,7 +13,7 @@ use super::types::{
 };
 use crate::{
     legacy,
-    v0_3::proto::{self, file_bytes},
+    v0_3::{file_bytes, is_nothing},
 };
 
 #[derive(Default)]
@@ -118,7 +118,7 @@ impl<'de> Deserialize<'de> for ReadStatus {
             Some(State::Unknown(word)) => (TaskState::Unspecified, Some(word)),
         };
         let mut status = TaskStatus::new(state);
-        status.message = members.message.map(|read| read.message).filter(|message| !proto::is_nothing(message));
+        status.message = members.message.map(|read| read.message).filter(|message| !is_nothing(message));
         status.timestamp = members.timestamp.map(|at| at.0);
         Ok(Self { status, unknown })
     }

@@ -11,7 +11,7 @@ use chancery_core::{
 };
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
-use crate::{Dialect, legacy, states, v0_3::proto::file_bytes};
+use crate::{Dialect, legacy, states, v0_3::file_bytes};
 
 /// SendMessageResponse and StreamResponse.
 #[derive(Serialize)]
