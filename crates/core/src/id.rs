@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use uuid::NoContext;
+use uuid::{NoContext, Uuid};
 
 /// The text of an id. An id is copied into every event and message of its task, so copies share it.
 /// `None` is the empty text, and the only way to write it.
@@ -42,8 +42,7 @@ impl Text {
         let random = u128::from(KEY.with(|key| key.hash_one(stamp))) >> 2;
         let (millis, count) = (u128::from(stamp >> 12), u128::from(stamp & 0xfff));
         let number = (millis << 80) | (0x7 << 76) | (count << 64) | (0b10 << 62) | random;
-        // All of it is ASCII, so it is always a text.
-        Self::new(std::str::from_utf8(&crate::uuid::text(number.to_be_bytes())).unwrap_or_default())
+        Self::new(&*Uuid::from_u128(number).hyphenated().encode_lower(&mut Uuid::encode_buffer()))
     }
 }
 

@@ -15,8 +15,6 @@ use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
-pub use crate::write::append;
-
 /// A JSON object: metadata, extension parameters, unprotected signature headers.
 ///
 /// Nearly everything has room for one and hardly anything has one, so an empty one is as small as a pointer. For the rest it is the
@@ -152,6 +150,14 @@ const INDIFFERENT: GeneralPurposeConfig =
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent).with_decode_allow_trailing_bits(true);
 const STANDARD_ENGINE: GeneralPurpose = GeneralPurpose::new(&STANDARD, INDIFFERENT);
 const URL_SAFE_ENGINE: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, INDIFFERENT);
+
+/// Writes a value as compact JSON behind what is there already.
+///
+/// # Errors
+/// A map has a key that is no text, or the value fails by itself.
+pub fn append<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> serde_json::Result<()> {
+    serde_json::to_writer(out, value)
+}
 
 /// Base64 as ProtoJSON writes it: the standard alphabet with padding.
 #[must_use]

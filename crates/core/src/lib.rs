@@ -45,9 +45,7 @@ pub mod security;
 pub mod sync;
 mod task;
 mod time;
-pub mod uuid;
 mod validate;
-mod write;
 
 pub use artifact::Artifact;
 pub use bytes::Bytes;

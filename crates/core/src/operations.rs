@@ -23,7 +23,7 @@ use crate::{
 pub type EventStream = Pin<Box<dyn Stream<Item = Result<(Seq, SharedEvent)>> + Send>>;
 
 /// The operations of an agent. The engine runs them, a client sends them elsewhere, a gateway
-/// chooses who does; the doors are written against this trait alone.
+/// chooses who does; the bindings are written against this trait alone.
 #[async_trait]
 pub trait Operations: Send + Sync {
     /// Sends a message and waits for the answer, as the request's configuration says.

@@ -1,9 +1,10 @@
 //! Transcoder: the v1.0 JSON of a task from its stored form, in one pass, without making types of it.
 
-use chancery_core::{Timestamp, json, uuid};
+use chancery_core::{Timestamp, json};
 
 use super::{
-    BYTES, CONTEXT, DEPTH, END, FALSE, FLOAT, Failed, LARGE, LIST, MAP, NEGATIVE, NULL, NUMBER, SHORT, TASK, TEXT, TRUE, UUID, WORD,
+    BYTES, CONTEXT, DEPTH, END, FALSE, FLOAT, Failed, LARGE, LIST, MAP, NEGATIVE, NULL, NUMBER, SHORT, TASK, TEXT, TRUE, UUID, UUID_BYTES,
+    WORD,
     read::{Name, Reader, known, unzigzag},
 };
 
@@ -203,7 +204,7 @@ impl Transcoder<'_, '_> {
                 END => depth = depth.checked_sub(1).ok_or_else(|| Failed::new("a value is missing"))?,
                 NUMBER | NEGATIVE | LARGE => drop(self.reader.count()?),
                 FLOAT => drop(self.reader.bytes(8)?),
-                UUID => drop(self.reader.bytes(uuid::BYTES)?),
+                UUID => drop(self.reader.bytes(UUID_BYTES)?),
                 BYTES | TEXT => {
                     let length = self.reader.length()?;
                     self.reader.bytes(length)?;

@@ -41,6 +41,8 @@ const LARGE: u8 = 0x09;
 const TASK: u8 = 0x0a;
 const CONTEXT: u8 = 0x0b;
 const UUID: u8 = 0x0c;
+/// How many bytes a UUID has.
+const UUID_BYTES: usize = 16;
 const BYTES: u8 = 0x0d;
 const TEXT: u8 = 0x0e;
 const WORD: u8 = 0x10;

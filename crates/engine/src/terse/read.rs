@@ -1,13 +1,14 @@
 //! Reads what was written in few bytes.
 
-use chancery_core::uuid;
 use serde::{
     Deserialize,
     de::{self, DeserializeSeed, IntoDeserializer as _, Visitor},
 };
+use uuid::{Uuid, fmt::Hyphenated};
 
 use super::{
-    BYTES, CONTEXT, DEPTH, END, FALSE, FLOAT, Failed, LARGE, LIST, MAP, NEGATIVE, NULL, NUMBER, SHORT, TASK, TEXT, TRUE, UUID, WORD, WORDS,
+    BYTES, CONTEXT, DEPTH, END, FALSE, FLOAT, Failed, LARGE, LIST, MAP, NEGATIVE, NULL, NUMBER, SHORT, TASK, TEXT, TRUE, UUID, UUID_BYTES,
+    WORD, WORDS,
 };
 
 /// Reads what [`write`](super::write) wrote.
@@ -32,7 +33,7 @@ pub(super) struct Reader<'de> {
 pub(super) enum Name<'de> {
     None,
     Text(&'de str),
-    Uuid([u8; uuid::LENGTH]),
+    Uuid([u8; Hyphenated::LENGTH]),
 }
 
 impl Name<'_> {
@@ -93,8 +94,11 @@ impl<'de> Reader<'de> {
         std::str::from_utf8(self.bytes(length)?).map_err(|_| Failed::new("a text is not UTF-8"))
     }
 
-    pub(super) fn uuid(&mut self) -> Result<[u8; uuid::LENGTH], Failed> {
-        self.bytes(16)?.try_into().map(uuid::text).map_err(|_| Failed::new("a UUID has sixteen bytes"))
+    pub(super) fn uuid(&mut self) -> Result<[u8; Hyphenated::LENGTH], Failed> {
+        let id = Uuid::from_slice(self.bytes(UUID_BYTES)?).map_err(|_| Failed::new("a UUID has sixteen bytes"))?;
+        let mut text = [0; Hyphenated::LENGTH];
+        id.hyphenated().encode_lower(&mut text);
+        Ok(text)
     }
 
     pub(super) fn negative(&mut self) -> Result<i64, Failed> {

@@ -1,7 +1,7 @@
 //! Writes a value in few bytes.
 
-use chancery_core::uuid;
 use serde::{Serialize, ser};
+use uuid::{Uuid, fmt::Hyphenated};
 
 use super::{
     BYTES, CONTEXT, END, FALSE, FLOAT, Failed, Ids, LARGE, LIST, MAP, NEGATIVE, NULL, NUMBER, SHORT, TASK, TEXT, TRUE, UUID, WORD, word,
@@ -57,18 +57,18 @@ impl Writer<'_> {
     fn text(&mut self, text: &str) {
         let bytes = text.as_bytes();
         // Most ids are as long as a UUID, and no word is.
-        if let Ok(name) = <&[u8; uuid::LENGTH]>::try_from(bytes) {
+        if let Ok(name) = <&[u8; Hyphenated::LENGTH]>::try_from(bytes) {
             // Copies of an id share one text, so a look at where it is tells most of them.
-            let is = |id: &str| std::ptr::eq(id, text) || id.as_bytes().try_into().is_ok_and(|id: &[u8; uuid::LENGTH]| id == name);
+            let is = |id: &str| std::ptr::eq(id, text) || id.as_bytes().try_into().is_ok_and(|id: &[u8; Hyphenated::LENGTH]| id == name);
             if is(self.ids.task) {
                 return self.out.push(TASK);
             }
             if is(self.ids.context) {
                 return self.out.push(CONTEXT);
             }
-            if let Some(bytes) = uuid::bytes(name) {
+            if let Some(id) = lower_case_uuid(name) {
                 self.out.push(UUID);
-                return self.out.extend_from_slice(&bytes);
+                return self.out.extend_from_slice(id.as_bytes());
             }
         } else if let Some(number) = word(text) {
             return self.out.push(WORD + number);
@@ -328,4 +328,10 @@ impl ser::SerializeStruct for &mut Writer<'_> {
     fn end(self) -> Result<(), Failed> {
         ser::SerializeSeq::end(self)
     }
+}
+
+/// The UUID that is written exactly so: in lower case, with hyphens. Any other spelling must be read as it was written.
+fn lower_case_uuid(text: &[u8; Hyphenated::LENGTH]) -> Option<Uuid> {
+    let id = Uuid::try_parse_ascii(text).ok()?;
+    (id.hyphenated().encode_lower(&mut Uuid::encode_buffer()).as_bytes() == text).then_some(id)
 }
