@@ -63,7 +63,7 @@ fn main() {
 
 async fn clerk(turn: Turn) -> Result<Outcome, Failure> {
     turn.status("Working on it").await?;
-    Ok(Outcome::artifact(Artifact::new(turn.text()).named("result")))
+    Ok(Outcome::complete_with(Artifact::new(turn.text()).named("result")))
 }
 
 async fn serve(kind: &str, folder: &Path) {
@@ -83,7 +83,7 @@ async fn caller(turn: Turn) -> Result<Outcome, Failure> {
         Some(agent) => turn.delegate(agent, WORDS).await?.text(),
         None => WORDS.to_owned(),
     };
-    Ok(Outcome::artifact(Artifact::new(words).named("result")))
+    Ok(Outcome::complete_with(Artifact::new(words).named("result")))
 }
 
 /// The very message of a delegation, made by hand: it says who passes the work on, and has a key under which it can be sent again. Both

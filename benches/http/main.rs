@@ -97,7 +97,7 @@ async fn clerk(turn: Turn) -> Result<Outcome, Failure> {
         }
         _ => {
             turn.status("Working on it").await?;
-            Ok(Outcome::artifact(Artifact::new(rest).named("result")))
+            Ok(Outcome::complete_with(Artifact::new(rest).named("result")))
         }
     }
 }

@@ -7,5 +7,5 @@ use chancery_engine::{Failure, Outcome, Turn};
 pub(crate) async fn echo(turn: Turn) -> Result<Outcome, Failure> {
     let mut artifact = Artifact::new("").named("echo");
     artifact.parts.clone_from(&turn.message().parts);
-    Ok(Outcome::artifact(artifact))
+    Ok(Outcome::complete_with(artifact))
 }

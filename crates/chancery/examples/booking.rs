@@ -12,7 +12,7 @@ async fn book(turn: Turn) -> Result<Outcome, Failure> {
         1 if turn.text().trim().parse::<u32>().is_err() => Ok(Outcome::ask("A number, please: for how many nights?")),
         _ => {
             let nights: u32 = turn.text().trim().parse().map_err(|_| Failure::new("That is no number of nights."))?;
-            Ok(Outcome::artifact(Artifact::new(format!("Booked for {nights} nights.")).named("booking.txt")))
+            Ok(Outcome::complete_with(Artifact::new(format!("Booked for {nights} nights.")).named("booking.txt")))
         }
     }
 }

@@ -24,7 +24,7 @@ mod tests {
 
     #[tokio::test]
     async fn words_come_back() -> chancery::Result<()> {
-        Client::new(echo).send("hi").await?.expect_message("hi");
+        Client::new(echo).send("hi").await?.expect_reply("hi");
         Ok(())
     }
 }

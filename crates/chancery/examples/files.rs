@@ -17,7 +17,7 @@ async fn louder(turn: Turn) -> Result<Outcome, Failure> {
     if answer.is_empty() {
         return Ok(Outcome::ask("Send me a file."));
     }
-    Ok(Outcome::artifact(Artifact::of(answer).named("louder")))
+    Ok(Outcome::complete_with(Artifact::of(answer).named("louder")))
 }
 
 #[tokio::main]

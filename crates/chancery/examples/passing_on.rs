@@ -43,13 +43,13 @@ impl ReachPolicy for ReadOnly {
 
 async fn ledger(turn: Turn) -> Result<Outcome, Failure> {
     turn.status("Adding up").await?;
-    Ok(Outcome::artifact(chancery::Artifact::new("31 crowns")))
+    Ok(Outcome::complete_with(chancery::Artifact::new("31 crowns")))
 }
 
 async fn billing(turn: Turn) -> Result<Outcome, Failure> {
     turn.status("Looking for the invoice").await?;
     let from = turn.handoff().map(|context| context.originating_agent).unwrap_or_default();
-    Ok(Outcome::artifact(chancery::Artifact::new(format!("Paid back, as {from} wished."))))
+    Ok(Outcome::complete_with(chancery::Artifact::new(format!("Paid back, as {from} wished."))))
 }
 
 #[tokio::main]

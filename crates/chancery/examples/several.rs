@@ -29,8 +29,8 @@ mod tests {
 
     #[tokio::test]
     async fn each_agent_answers_in_its_own_way() -> chancery::Result<()> {
-        Client::new(echo).send("hi").await?.expect_message("hi");
-        Client::new(shout).send("hi").await?.expect_message("HI");
+        Client::new(echo).send("hi").await?.expect_reply("hi");
+        Client::new(shout).send("hi").await?.expect_reply("HI");
         Ok(())
     }
 }

@@ -31,8 +31,9 @@ impl Server {
         self.tell(|options| options.turn_timeout(limit))
     }
 
-    /// How long an agent may think about a direct answer before its turn becomes a task; half a second when not said.
-    pub fn task_after(self, patience: Duration) -> Self {
+    /// How long an agent may be silent before its turn is shown as a task; half a second when not said. `None` shows none before the agent
+    /// says something, so that an agent of [direct messages](crate::Outcome::message) makes no task at all.
+    pub fn task_after(self, patience: impl Into<Option<Duration>>) -> Self {
         self.tell(|options| options.task_after(patience))
     }
 

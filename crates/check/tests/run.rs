@@ -5,7 +5,7 @@ use chancery_check::{FailOn, Level, Options, Selection, Status, Suite, Target};
 use chancery_client::Client;
 
 async fn echo(turn: Turn) -> Result<Outcome, Failure> {
-    Ok(Outcome::artifact(chancery::Artifact::new(turn.text()).named("echo")))
+    Ok(Outcome::complete_with(chancery::Artifact::new(turn.text()).named("echo")))
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -88,11 +88,11 @@ async fn agent(turn: Turn) -> Result<Outcome, Failure> {
         "converse" => {
             turn.status("Looking at the plan of the harbour").await?;
             let answer = turn.require_input("Which quay?").await?;
-            Ok(Outcome::artifact(Artifact::new(answer.text())))
+            Ok(Outcome::complete_with(Artifact::new(answer.text())))
         }
         _ => {
             turn.status("Working on it").await?;
-            Ok(Outcome::artifact(Artifact::new(rest).named("result")))
+            Ok(Outcome::complete_with(Artifact::new(rest).named("result")))
         }
     }
 }

@@ -94,8 +94,10 @@ impl<A: Agent> AnyAgent for A {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// An answer in words. Without a task so far it is a direct message; a task is completed by it.
+    /// The task is done, and these are the words that answer it.
     Reply(Message),
+    /// A direct message: an answer without a task.
+    Message(Message),
     /// The task is done; its artifacts are the result.
     Completed,
     /// The task is done, and this is the result.
@@ -113,14 +115,24 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// An answer in words, or any other single part.
+    /// An answer in words, or any other single part: the task is completed by it, however long it took.
     pub fn reply(part: impl Into<Part>) -> Self {
         Self::Reply(Message::agent(part))
     }
 
-    /// A result.
+    /// A direct message: an answer without a task, for what is said at once and need not be found again.
+    ///
+    /// Whoever waits for the answer gets a message, however long it took, and no task. Only where a task was shown already does the message
+    /// complete it: in a stream that began with it (after [`task_after`](crate::Builder::task_after), or because the agent said something), for a
+    /// caller that asked for a task at once or for its notifications, for the next message to a task that waits, and when the turn has
+    /// published an artifact, which a message alone would lose.
+    pub fn message(part: impl Into<Part>) -> Self {
+        Self::Message(Message::agent(part))
+    }
+
+    /// The task is done, and this is its result.
     #[must_use]
-    pub fn artifact(artifact: Artifact) -> Self {
+    pub fn complete_with(artifact: Artifact) -> Self {
         Self::CompletedWith(Box::new(artifact))
     }
 

@@ -43,7 +43,8 @@ const STOP_TIME: Duration = Duration::from_secs(5);
 /// let card = Card::new("Echo", "Repeats what it hears").skill("echo", "Says your words back");
 /// let engine = Engine::new(card, echo).start();
 /// let reply = engine.send_message(&Caller::anonymous(), SendMessage::new("hello")).await?;
-/// assert!(matches!(reply, chancery_core::SendReply::Message(message) if message.text() == "hello"));
+/// let words = reply.task().and_then(|task| task.status.message.as_ref()).map(|message| message.text());
+/// assert_eq!(words.as_deref(), Some("hello"));
 /// # Ok(())
 /// # }
 /// ```
@@ -288,9 +289,10 @@ impl Builder {
         self.set(|options| options.lease(lease))
     }
 
-    /// How long an agent may think about a direct answer before its turn becomes a task.
+    /// How long an agent may be silent before its turn is shown as a task; half a second when not said. `None` shows none before the agent
+    /// says something, so that an agent of [direct messages](crate::Outcome::message) makes no task at all.
     #[must_use]
-    pub fn task_after(self, patience: Duration) -> Self {
+    pub fn task_after(self, patience: impl Into<Option<Duration>>) -> Self {
         self.set(|options| options.task_after(patience))
     }
 

@@ -182,9 +182,15 @@ impl Journal {
     }
 
     pub(crate) fn put_status(&mut self, state: TaskState, message: Option<Message>) {
+        let entry = self.status(state, message);
+        self.put(entry);
+    }
+
+    /// The entry of a status that the task has now.
+    pub(crate) fn status(&mut self, state: TaskState, message: Option<Message>) -> Entry {
         let mut status = TaskStatus::new(state).at(self.now());
         status.message = message.map(|message| turn::addressed(message, &self.live.id, &self.context));
-        self.put(Entry::new(StatusUpdate::new(self.live.id.clone(), self.context.clone(), status)));
+        Entry::new(StatusUpdate::new(self.live.id.clone(), self.context.clone(), status))
     }
 
     /// Adds an event of our own making, which is legal unless the task is over already.

@@ -3,6 +3,7 @@
 mod agent;
 pub mod clock;
 pub mod delegation;
+mod direct;
 mod driver;
 mod engine;
 mod feed;

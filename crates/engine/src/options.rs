@@ -21,7 +21,7 @@ pub enum OnRestart {
 pub struct Options {
     on_restart: Option<OnRestart>,
     lease: Option<Duration>,
-    task_after: Option<Duration>,
+    task_after: Option<Option<Duration>>,
     turn_timeout: Option<Duration>,
     retention: Option<Option<Duration>>,
     reopen: Option<bool>,
@@ -38,7 +38,7 @@ pub(crate) struct Settings {
     pub(crate) on_restart: OnRestart,
     pub(crate) lease: Duration,
     pub(crate) heartbeat: Duration,
-    pub(crate) task_after: Duration,
+    pub(crate) task_after: Option<Duration>,
     pub(crate) turn_timeout: Option<Duration>,
     pub(crate) retention: Option<Duration>,
     pub(crate) reopen: bool,
@@ -65,8 +65,8 @@ impl Options {
     }
 
     /// As [`Builder::task_after`](crate::Builder::task_after).
-    pub fn task_after(mut self, patience: Duration) -> Self {
-        self.task_after = Some(patience);
+    pub fn task_after(mut self, patience: impl Into<Option<Duration>>) -> Self {
+        self.task_after = Some(patience.into());
         self
     }
 
@@ -147,7 +147,7 @@ impl Options {
             on_restart: self.on_restart.unwrap_or_default(),
             lease,
             heartbeat: lease / 3,
-            task_after: self.task_after.unwrap_or(Duration::from_millis(500)),
+            task_after: self.task_after.unwrap_or(Some(Duration::from_millis(500))),
             turn_timeout: self.turn_timeout,
             retention: self.retention.unwrap_or(Some(Duration::from_secs(30 * 24 * 3_600))),
             reopen: self.reopen.unwrap_or(true),

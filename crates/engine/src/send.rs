@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use crate::{
     clock,
     delegation::{access, receive, view},
+    direct,
     driver::{self, Answer, Ask, Begin, Command, Wait, Working},
     engine::unavailable,
     feed::{self, trimmed},
@@ -58,8 +59,13 @@ impl TaskService {
         match self.send(caller, request, wait).await? {
             Sent::Message(message) => Ok(SendReply::Message(message)),
             Sent::Task { live, .. } if handoff => Box::pin(self.handed_over(live, history)).await,
-            Sent::Task { live, .. } => {
+            Sent::Task { live, seq, .. } => {
                 let mut task = live.into_task();
+                if wait == Wait::Done
+                    && let Some(message) = direct::answer(&mut task, seq)
+                {
+                    return Ok(SendReply::Message(message));
+                }
                 view::show(&mut task, aware);
                 feed::trim(&mut task, history);
                 Ok(SendReply::Task(task))

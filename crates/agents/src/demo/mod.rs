@@ -63,8 +63,8 @@ pub(crate) async fn run(turn: Turn) -> Result<Outcome, Failure> {
         "login" => Ok(Outcome::require_auth("Please sign in, then send anything.")),
         "fail" => Ok(Outcome::failed(said(rest, "It failed, as you asked."))),
         "reject" => Ok(Outcome::reject(said(rest, "I would rather not."))),
-        "message" => Ok(Outcome::reply(rest)),
-        "files" => Ok(Outcome::artifact(files())),
+        "message" => Ok(Outcome::message(rest)),
+        "files" => Ok(Outcome::complete_with(files())),
         "parts" => Ok(listed("parts", turn.message().parts.iter().enumerate().map(|(at, part)| described(at + 1, part)))),
         "request" => Ok(listed("request", facts(&turn))),
         _ => crate::echo::echo(turn).await,
@@ -79,7 +79,7 @@ fn answered(turn: &Turn) -> Option<Outcome> {
         "login" => "Signed in.".to_owned(),
         _ => return None,
     };
-    Some(Outcome::artifact(Artifact::new(words).named("answer")))
+    Some(Outcome::complete_with(Artifact::new(words).named("answer")))
 }
 
 /// Counts, a chunk for each number.
@@ -104,7 +104,7 @@ async fn slow(turn: &Turn, words: Part, rest: &str, otherwise: &str) -> Result<O
     let time = time.ok_or_else(|| Failure::new(format!("{text:?} is no duration of at most 24h; write it like 3s or 500ms.")))?;
     turn.status(words).await?;
     tokio::time::sleep(time).await;
-    Ok(Outcome::artifact(Artifact::new(format!("Done after {text}.")).named("result")))
+    Ok(Outcome::complete_with(Artifact::new(format!("Done after {text}.")).named("result")))
 }
 
 /// One part of each kind.
@@ -117,7 +117,7 @@ fn files() -> Artifact {
 }
 
 fn listed(name: &str, lines: impl Iterator<Item = String>) -> Outcome {
-    Outcome::artifact(Artifact::new(lines.collect::<Vec<_>>().join("\n")).named(name))
+    Outcome::complete_with(Artifact::new(lines.collect::<Vec<_>>().join("\n")).named(name))
 }
 
 /// A part in one line.

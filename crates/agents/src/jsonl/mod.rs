@@ -109,8 +109,6 @@ struct Talk<'a> {
     artifacts: HashMap<String, ArtifactWriter>,
     /// The artifact of lines that are no JSON.
     text: Option<ArtifactWriter>,
-    /// Whether anything was said: until then an answer in words needs no task.
-    said: bool,
 }
 
 /// The task at its process. When it is dropped before the task is over, the task was canceled.
@@ -126,7 +124,7 @@ type Answer<'a> = Pin<Box<dyn Future<Output = Result<Message, Failure>> + Send +
 
 impl<'a> Talk<'a> {
     fn new(agent: &'a Jsonl, turn: &'a Turn) -> Self {
-        Self { agent, turn, history: turn.history().to_vec(), artifacts: HashMap::new(), text: None, said: false }
+        Self { agent, turn, history: turn.history().to_vec(), artifacts: HashMap::new(), text: None }
     }
 
     async fn with_a_process(&mut self, message: Message) -> Result<Next, Failure> {
@@ -230,7 +228,7 @@ impl<'a> Talk<'a> {
             Said::Artifact { id, name, words, append, last } => self.artifact(id, name, words, append, last).await?,
             Said::Reply { words } => {
                 self.finish().await?;
-                return Ok(Some(Outcome::Reply(words.message("", Object::new()))));
+                return Ok(Some(Outcome::Message(words.message("Done.", Object::new()))));
             }
             Said::Handoff(wanted) => {
                 self.finish().await?;
@@ -248,13 +246,7 @@ impl<'a> Talk<'a> {
         }
         Ok(Some(match state {
             State::Completed if words.is_empty() && metadata.is_empty() => Outcome::Completed,
-            State::Completed => {
-                // An answer in words alone would make no task, and the process speaks of one.
-                if !self.said {
-                    self.turn.status("Working").await?;
-                }
-                Outcome::Reply(words.message("Done.", metadata))
-            }
+            State::Completed => Outcome::Reply(words.message("Done.", metadata)),
             State::Failed => Outcome::Failed(words.message("The agent failed.", metadata)),
             State::Rejected => Outcome::Rejected(words.message("The agent declined.", metadata)),
             State::Canceled => Outcome::Failed(words.message("The agent gave up the task.", metadata)),
@@ -267,7 +259,6 @@ impl<'a> Talk<'a> {
 
     /// Says what is going on, a status for each part.
     async fn working(&mut self, words: Words, metadata: Object) -> Result<(), Failure> {
-        self.said = true;
         if words.is_empty()
             && metadata.len() == 1
             && let Some(done) = metadata.get("progress").and_then(Value::as_f64)
@@ -282,7 +273,6 @@ impl<'a> Talk<'a> {
 
     /// Puts a question to the client. The engine takes one part with it; what comes before that is said first.
     async fn ask(&mut self, state: State, words: Words, metadata: Object) -> Result<Answer<'a>, Failure> {
-        self.said = true;
         let otherwise = if state == State::InputRequired { "The agent needs an answer." } else { "The agent needs an authorization." };
         let message = words.message(otherwise, metadata.clone());
         self.history.push(message.clone());
@@ -308,7 +298,6 @@ impl<'a> Talk<'a> {
     /// Passes on a piece of an artifact. The engine names artifacts itself, so that what the process calls
     /// one is its name unless it has another.
     async fn artifact(&mut self, id: Option<String>, name: Option<String>, words: Words, append: bool, last: bool) -> Result<(), Failure> {
-        self.said = true;
         let key = id.unwrap_or_default();
         let shown = name.unwrap_or_else(|| if key.is_empty() { "output".to_owned() } else { key.clone() });
         let parts = words.parts();
@@ -332,7 +321,6 @@ impl<'a> Talk<'a> {
     }
 
     async fn append(&mut self, text: String) -> Result<(), Failure> {
-        self.said = true;
         self.text.get_or_insert_with(|| self.turn.artifact("output")).push(text).await
     }
 

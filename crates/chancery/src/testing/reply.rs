@@ -60,7 +60,7 @@ impl Reply {
         self.0
     }
 
-    /// The agent answered with this message, without a task.
+    /// The agent answered with this direct message, without a task.
     ///
     /// # Panics
     /// When it did not.
@@ -76,6 +76,15 @@ impl Reply {
     #[track_caller]
     pub fn expect_completed(&self) -> &Self {
         self.expect_status(TaskState::Completed, None)
+    }
+
+    /// The task is done, and these are the words of the reply.
+    ///
+    /// # Panics
+    /// When it is not.
+    #[track_caller]
+    pub fn expect_reply(&self, words: &str) -> &Self {
+        self.expect_status(TaskState::Completed, Some(words))
     }
 
     /// The agent asks this question.

@@ -18,7 +18,7 @@ pub(crate) async fn clerk(turn: Turn) -> Result<Outcome, Failure> {
     let (verb, rest) = turn.text().split_once(' ').unwrap_or((turn.text(), ""));
     match verb {
         // A direct message, without a task.
-        "say" => Ok(Outcome::reply(rest)),
+        "say" => Ok(Outcome::message(rest)),
         // A status, then chunks of one artifact.
         "stream" => {
             turn.status("Counting").await?;
@@ -49,15 +49,15 @@ pub(crate) async fn clerk(turn: Turn) -> Result<Outcome, Failure> {
             let mut artifact = Artifact::new("text").named("mixed");
             artifact.parts.push(Part::data(json!({"berth": 7})));
             artifact.parts.push(Part::raw(vec![0_u8, 159, 146, 150]).media_type("application/octet-stream").filename("seal.bin"));
-            Ok(Outcome::artifact(artifact))
+            Ok(Outcome::complete_with(artifact))
         }
         // What came with the verb, as it came.
         "back" => {
             let mut artifact = Artifact::new("").named("back");
             artifact.parts = turn.message().parts[1..].to_vec();
-            Ok(Outcome::artifact(artifact))
+            Ok(Outcome::complete_with(artifact))
         }
-        _ => Ok(Outcome::artifact(Artifact::new(turn.text()).named("echo"))),
+        _ => Ok(Outcome::complete_with(Artifact::new(turn.text()).named("echo"))),
     }
 }
 

@@ -28,7 +28,7 @@ async fn greeter(turn: Turn) -> Result<Outcome, Failure> {
     let scopes = caller.identity().scopes.iter().map(String::as_str).collect::<Vec<_>>().join(",");
     let (subject, scheme) =
         (caller.identity().subject.as_deref().unwrap_or("nobody"), caller.identity().scheme.as_deref().unwrap_or("nothing"));
-    Ok(Outcome::reply(format!("{subject} by {scheme} with [{scopes}]")))
+    Ok(Outcome::message(format!("{subject} by {scheme} with [{scopes}]")))
 }
 
 fn card() -> Card {

@@ -91,7 +91,7 @@ fn say(text: &str) -> Value {
 #[tokio::test]
 async fn every_example_does_what_it_says() {
     let _echo = Example::start("echo").await;
-    assert_eq!(send("", say("hi")).await["message"]["parts"][0]["text"], "hi");
+    assert_eq!(send("", say("hi")).await["task"]["status"]["message"]["parts"][0]["text"], "hi");
     a_second_one_says_why_it_ends(&_echo);
     drop(_echo);
 
@@ -119,8 +119,8 @@ async fn every_example_does_what_it_says() {
     drop(_files);
 
     let _several = Example::start("several").await;
-    assert_eq!(send("/echo", say("hi")).await["message"]["parts"][0]["text"], "hi");
-    assert_eq!(send("/shout", say("hi")).await["message"]["parts"][0]["text"], "HI");
+    assert_eq!(send("/echo", say("hi")).await["task"]["status"]["message"]["parts"][0]["text"], "hi");
+    assert_eq!(send("/shout", say("hi")).await["task"]["status"]["message"]["parts"][0]["text"], "HI");
     drop(_several);
 
     let _job = Example::start("long_job").await;
@@ -173,7 +173,7 @@ async fn three_agents_pass_work_on() {
     let balance = send("", say("balance")).await;
     assert_eq!(balance["task"]["status"]["message"]["parts"][0]["text"], "You have 31 crowns.", "{balance}");
     let refused = send("", say("close account 31")).await;
-    let words = refused["message"]["parts"][0]["text"].as_str().unwrap_or_default();
+    let words = refused["task"]["status"]["message"]["parts"][0]["text"].as_str().unwrap_or_default();
     assert!(words.starts_with("That is not mine to do: work is not passed on"), "{refused}");
 
     // A client that follows sees who has the task, and one that knows nothing of handoffs sees it done.

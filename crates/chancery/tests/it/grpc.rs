@@ -34,17 +34,17 @@ async fn obedient(turn: Turn) -> Result<Outcome, Failure> {
             artifact.finish().await?;
             Ok(Outcome::Completed)
         }
-        "large" => Ok(Outcome::artifact(Artifact::new("x".repeat(rest.parse()?)))),
-        "work" => Ok(Outcome::artifact(Artifact::new(rest).id("result"))),
+        "large" => Ok(Outcome::complete_with(Artifact::new("x".repeat(rest.parse()?)))),
+        "work" => Ok(Outcome::complete_with(Artifact::new(rest).id("result"))),
         "back" => {
             let file = turn.message().parts.last().cloned().unwrap_or_else(|| Part::from("no file"));
-            Ok(Outcome::artifact(Artifact::new(file)))
+            Ok(Outcome::complete_with(Artifact::new(file)))
         }
         "wait" => {
             turn.status("Waiting").await?;
             std::future::pending().await
         }
-        _ => Ok(Outcome::reply(turn.text())),
+        _ => Ok(Outcome::message(turn.text())),
     }
 }
 
@@ -168,7 +168,7 @@ fn old_error(status: &Status) -> Error {
 }
 
 fn engine(name: &'static str) -> chancery_engine::Builder {
-    let agent = move |turn: Turn| async move { Ok::<_, Failure>(Outcome::reply(format!("{name} heard {}", turn.text()))) };
+    let agent = move |turn: Turn| async move { Ok::<_, Failure>(Outcome::message(format!("{name} heard {}", turn.text()))) };
     Engine::new(Card::new(name, "Says who it is").skill("name", "Says its name").push_notifications(true), agent)
 }
 

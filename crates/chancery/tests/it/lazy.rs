@@ -7,7 +7,7 @@ use chancery_wire::Dialect;
 
 async fn clerk(turn: Turn) -> Result<Outcome, Failure> {
     turn.status("Working on it").await?;
-    Ok(Outcome::artifact(Artifact::new(turn.text()).named("result")))
+    Ok(Outcome::complete_with(Artifact::new(turn.text()).named("result")))
 }
 
 /// V10-GET-001, V10-LIST-001, and what older versions say of the same.

@@ -22,7 +22,7 @@ const NAME: &str = "client-7";
 async fn agent(turn: Turn) -> Result<Outcome, Failure> {
     match turn.text().split(' ').next().unwrap_or_default() {
         "ask" => Ok(Outcome::ask("Which quay?")),
-        "say" => Ok(Outcome::reply(turn.text())),
+        "say" => Ok(Outcome::message(turn.text())),
         "wait" => {
             turn.status("Waiting").await?;
             std::future::pending().await

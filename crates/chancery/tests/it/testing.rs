@@ -9,7 +9,7 @@ async fn writer(turn: Turn) -> Result<Outcome, Failure> {
     poem.push_all(Vec::<String>::new()).await?;
     poem.push("and goes.").await?;
     poem.finish().await?;
-    Ok(Outcome::artifact(Artifact::of(["one", "two"]).named("list")))
+    Ok(Outcome::complete_with(Artifact::of(["one", "two"]).named("list")))
 }
 
 /// What a test that fails says.

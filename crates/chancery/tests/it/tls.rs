@@ -29,7 +29,7 @@ impl Sealed {
         std::fs::write(folder.join("key.pem"), made.signing_key.serialize_pem()).unwrap();
         let tls = Tls::open(folder.join("cert.pem"), folder.join("key.pem")).unwrap();
         let card = Card::new("Echo", "Repeats what it hears").skill("echo", "Says your words back");
-        let echo = |turn: Turn| async move { Ok::<_, Failure>(Outcome::reply(turn.text())) };
+        let echo = |turn: Turn| async move { Ok::<_, Failure>(Outcome::message(turn.text())) };
         let running = Server::new(card, echo).store(Memory::new()).tls(tls).bind("127.0.0.1:0").await.unwrap();
         Self { running, root: made.cert.der().clone(), folder }
     }
@@ -184,7 +184,7 @@ async fn serve(tls: Tls, auth: Option<Auth>) -> Running {
             caller.identity().subject.as_deref().unwrap_or("nobody"),
             caller.identity().scheme.as_deref().unwrap_or("nothing")
         );
-        Ok::<_, Failure>(Outcome::reply(said))
+        Ok::<_, Failure>(Outcome::message(said))
     };
     let server = Server::new(card, greet).store(Memory::new()).tls(tls);
     let server = if let Some(auth) = auth { server.auth(auth) } else { server };

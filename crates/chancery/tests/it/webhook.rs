@@ -172,7 +172,7 @@ impl Drop for Folder {
 /// Says that it works, and makes one artifact: four events with the task itself.
 async fn worker(turn: Turn) -> Result<Outcome, Failure> {
     turn.status("Working on it").await?;
-    Ok(Outcome::artifact(Artifact::new(turn.text()).id("result").named("result")))
+    Ok(Outcome::complete_with(Artifact::new(turn.text()).id("result").named("result")))
 }
 
 /// The sender under test, with a note of how each attempt went.

@@ -133,7 +133,7 @@ async fn a_notification_that_was_under_way_when_the_server_died_comes_again() {
 async fn what_nobody_took_is_kept_and_sent_again_on_demand() {
     async fn worker(turn: Turn) -> Result<Outcome, Failure> {
         turn.status("Working on it").await?;
-        Ok(Outcome::artifact(Artifact::new(turn.text())))
+        Ok(Outcome::complete_with(Artifact::new(turn.text())))
     }
     let mailbox = Mailbox::default();
     let failing = Receiver::open("127.0.0.1:0".parse().unwrap(), &mailbox, |_| Some(503));

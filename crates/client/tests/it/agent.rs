@@ -51,10 +51,10 @@ pub fn card() -> Card {
 pub async fn obedient(turn: Turn) -> Result<Outcome, Failure> {
     let (verb, rest) = turn.text().split_once(' ').unwrap_or((turn.text(), ""));
     match verb {
-        "reply" => Ok(Outcome::reply(rest)),
+        "reply" => Ok(Outcome::message(rest)),
         "work" => {
             turn.status("Working on it").await?;
-            Ok(Outcome::artifact(Artifact::new(rest).id("result").named("result")))
+            Ok(Outcome::complete_with(Artifact::new(rest).id("result").named("result")))
         }
         "chunks" => {
             turn.status("Writing").await?;
@@ -71,7 +71,7 @@ pub async fn obedient(turn: Turn) -> Result<Outcome, Failure> {
             turn.status("Waiting").await?;
             std::future::pending().await
         }
-        _ => Ok(Outcome::artifact(Artifact::new(format!("heard {}", turn.text())))),
+        _ => Ok(Outcome::complete_with(Artifact::new(format!("heard {}", turn.text())))),
     }
 }
 

@@ -25,7 +25,7 @@ fn careful(bell: &Arc<Notify>) -> impl chancery_engine::Agent {
                 () = bell.notified() => {
                     // The leave is there; no message of the client was needed for it.
                     turn.status("Booking").await?;
-                    Ok::<_, Failure>(Outcome::artifact(Artifact::new("Booked.")))
+                    Ok::<_, Failure>(Outcome::complete_with(Artifact::new("Booked.")))
                 }
                 answer = asking => Ok(Outcome::reject(format!("Not booked: {}", answer?.text()))),
             }

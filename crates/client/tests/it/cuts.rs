@@ -120,7 +120,9 @@ async fn a_restart_is_survived(ways: &[Way], builder: &Builder, away: Duration) 
                 if !again {
                     std::future::pending::<()>().await;
                 }
-                Ok::<_, chancery_engine::Failure>(chancery_engine::Outcome::artifact(chancery_core::Artifact::new("done").id("result")))
+                Ok::<_, chancery_engine::Failure>(chancery_engine::Outcome::complete_with(
+                    chancery_core::Artifact::new("done").id("result"),
+                ))
             };
             let first = serve_at("127.0.0.1:0".parse().unwrap(), agent, &store).await;
             let address = first.local_addr();

@@ -33,6 +33,7 @@ impl Driver {
         let opening = Opening::new(send.message.clone(), caller, &mut send);
         self.start_turn(opening);
         let now = wait == Wait::Taken || send.configuration.push_config.is_some();
+        self.unshown = wait == Wait::Done && !now;
         self.unborn = Some(Box::new(Unborn { send, key, wait, answer, aware, patience: None }));
         if now {
             self.be_born();
@@ -85,6 +86,7 @@ impl Driver {
             drop(answer.send(Err(error)));
             return;
         }
+        self.unshown = false;
         let message = turn::addressed(std::mem::take(&mut send.message), id, context);
         // A running task keeps its state; a waiting one goes on.
         let state = if self.run.is_some() && !state.is_interrupted() { state } else { TaskState::Working };

@@ -105,6 +105,8 @@ struct Driver {
     queue: VecDeque<Opening>,
     /// The message of a task that was not needed so far.
     unborn: Option<Box<Unborn>>,
+    /// Whether the only one who knows of the task waits for its end, and has to be shown nothing of it but the answer.
+    unshown: bool,
     /// Messages that wait for a commit that has room for their key.
     deferred: VecDeque<Box<Ask>>,
     waiting: Vec<Waiting>,
@@ -193,6 +195,7 @@ impl Driver {
             attempt: 1,
             queue: VecDeque::new(),
             unborn: None,
+            unshown: false,
             deferred: VecDeque::new(),
             waiting: Vec::new(),
             canceling: Vec::new(),
@@ -332,8 +335,9 @@ impl Driver {
         if let Poll::Ready(Some(committed)) = self.journal.poll_commit(cx) {
             return happened(Happened::Committed(committed));
         }
-        if let Some(unborn) = &mut self.unborn {
-            let patience = self.journal.engine.setup().options.task_after;
+        if let Some(unborn) = &mut self.unborn
+            && let Some(patience) = self.journal.engine.setup().options.task_after
+        {
             let patience = unborn.patience.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
             if patience.as_mut().poll(cx).is_ready() {
                 return happened(Happened::TookTime);

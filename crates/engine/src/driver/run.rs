@@ -14,12 +14,13 @@ use crate::{
         active::{ActiveHandoff, Canceling},
         calls,
     },
+    direct,
     journal::Journal,
     keys::Keyed,
     mailbox::Mailbox,
     state::Entry,
     store::KeyAnswer,
-    turn::{Shared, Turn},
+    turn::{Emitted, Shared, Turn},
 };
 
 /// What a turn begins with.
@@ -139,6 +140,7 @@ impl Driver {
         let mut heard = std::mem::take(&mut self.heard);
         let now = self.journal.now();
         for emitted in heard.drain(..) {
+            self.unshown &= !matches!(emitted, Emitted::Artifact(_) | Emitted::Passed(_));
             if let Err(error) = emitted.put(&mut self.journal, now) {
                 tracing::warn!(%error, "the agent said something that the protocol forbids");
                 self.run = None;
@@ -164,7 +166,7 @@ impl Driver {
         let Some(run) = self.run.take() else { return };
         let unread = run.turn.mailbox().close();
         match outcome {
-            Ok(Some(Outcome::Reply(message))) if self.unborn.is_some() => return self.reply(message),
+            Ok(Some(Outcome::Message(message))) if self.unborn.is_some() => return self.answer_directly(message),
             Ok(None) => {}
             Ok(Some(outcome)) => {
                 self.be_born();
@@ -181,7 +183,7 @@ impl Driver {
     }
 
     /// Answers with a message; there is no task, and nothing is stored but the idempotency record.
-    fn reply(&mut self, mut message: Message) {
+    fn answer_directly(&mut self, mut message: Message) {
         let Some(unborn) = self.unborn.take() else { return };
         let Journal { engine, live, context, .. } = &self.journal;
         message.context_id = Some(context.clone());
@@ -210,6 +212,13 @@ impl Driver {
         match outcome {
             Outcome::Completed => journal.put_status(TaskState::Completed, None),
             Outcome::Reply(message) => journal.put_status(TaskState::Completed, Some(message)),
+            Outcome::Message(message) => {
+                let mut status = journal.status(TaskState::Completed, Some(message));
+                if self.unshown {
+                    status = status.noted(direct::remarks());
+                }
+                journal.put(status);
+            }
             Outcome::CompletedWith(artifact) => {
                 let update = ArtifactUpdate::new(journal.live.id.clone(), journal.context.clone(), *artifact).last();
                 journal.put(Entry::new(update));

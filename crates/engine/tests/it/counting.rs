@@ -151,7 +151,7 @@ async fn writer(turn: Turn) -> std::result::Result<Outcome, Failure> {
     for number in 0..turn.text().parse::<u32>()? {
         chunks.push(number.to_string()).await?;
     }
-    Ok(Outcome::artifact(Artifact::new("done")))
+    Ok(Outcome::complete_with(Artifact::new("done")))
 }
 
 /// Makes a task, and says what it cost.

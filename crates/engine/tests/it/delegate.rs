@@ -80,7 +80,7 @@ impl World {
                 world.turns.fetch_add(1, Ordering::SeqCst);
                 let (verb, rest) = turn.text().split_once(' ').unwrap_or((turn.text(), ""));
                 match verb {
-                    "reply" => Ok(Outcome::reply(rest)),
+                    "message" => Ok(Outcome::message(rest)),
                     "work" => {
                         turn.status("Working on it").await?;
                         let mut result = turn.artifact("result");
@@ -93,25 +93,25 @@ impl World {
                     "wait" => {
                         turn.status("Waiting").await?;
                         world.go.0.acquire().await?.forget();
-                        Ok(Outcome::artifact(Artifact::new("waited")))
+                        Ok(Outcome::complete_with(Artifact::new("waited")))
                     }
                     "ask" => Ok(Outcome::ask(rest)),
                     "login" => {
                         let answer = turn.require_auth("Sign in first").await?;
-                        Ok(Outcome::artifact(Artifact::new(format!("signed in by {}", answer.text()))))
+                        Ok(Outcome::complete_with(Artifact::new(format!("signed in by {}", answer.text()))))
                     }
                     "reject" => Ok(Outcome::reject(rest)),
                     "fail" => Ok(Outcome::failed(rest)),
                     "about" => {
                         let about = turn.message().metadata.get(extension::DELEGATION).cloned().unwrap_or_default();
-                        Ok(Outcome::artifact(Artifact::new(about.to_string())))
+                        Ok(Outcome::complete_with(Artifact::new(about.to_string())))
                     }
                     "pass" => {
                         let (agent, rest) = rest.split_once(' ').ok_or("no target")?;
                         turn.status("Handing over").await?;
                         Ok(Outcome::transfer(Handoff::to(agent).part(rest)))
                     }
-                    _ => Ok::<_, Failure>(Outcome::artifact(Artifact::new(format!("heard {}", turn.text())))),
+                    _ => Ok::<_, Failure>(Outcome::complete_with(Artifact::new(format!("heard {}", turn.text())))),
                 }
             }
         };
@@ -246,7 +246,9 @@ async fn the_message_says_who_asks_and_how_far_the_work_has_come() {
 async fn an_answer_without_a_task_makes_no_task_here() {
     let world = World::default();
     let _ledger = world.ledger(true);
-    let reply = world.triage().start().send_message(&ada(), SendMessage::new("reply at once")).await.unwrap();
+    let agent = |turn: Turn| async move { Ok::<_, Failure>(Outcome::message(turn.delegate(LEDGER, turn.text()).await?.text())) };
+    let triage = Engine::new(card("Triage", true), agent).passing(world.passing()).start();
+    let reply = triage.send_message(&ada(), SendMessage::new("message at once")).await.unwrap();
     let SendReply::Message(message) = reply else { panic!("{reply:?}") };
     assert_eq!(message.text(), "at once");
 }
@@ -348,9 +350,7 @@ async fn what_another_agent_does_not_do_is_a_value() {
     let task = until(&triage, &ada(), &id, |task| task.state().is_terminal()).await;
     assert!(said(&task).contains("TASK_STATE_CANCELED"), "{task:?}");
     world.town.0.lock().unwrap().clear();
-    let reply = triage.send_message(&ada(), SendMessage::new("work")).await.unwrap();
-    let SendReply::Message(message) = reply else { panic!("{reply:?}") };
-    assert_eq!(message.text(), format!("not done: {LEDGER} cannot be asked"));
+    assert_eq!(said(&send(&triage, "work").await), format!("not done: {LEDGER} cannot be asked"));
 }
 
 /// DE-6: what other agents do for a task ends before the task does.
@@ -512,11 +512,7 @@ async fn work_does_not_go_too_far_nor_round_in_a_circle() {
         let before = world.tasks().await.len();
         let mut message = Message::user("work");
         message.metadata.insert(extension::DELEGATION.to_owned(), about.clone());
-        let reply = triage.send_message(&ada(), SendMessage::new(message)).await.unwrap();
-        let words = match reply {
-            SendReply::Task(task) => said(&task),
-            SendReply::Message(message) => message.text(),
-        };
+        let words = said(&send(&triage, message).await);
         let sent = world.tasks().await.len() > before;
         assert_eq!(sent, reason.is_empty(), "{about}: {words}");
         assert!(words.ends_with(reason), "{about}: {words}");

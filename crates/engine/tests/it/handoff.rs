@@ -215,11 +215,11 @@ async fn agent(turn: Turn) -> Result<Outcome, Failure> {
         }
         ["work"] => {
             turn.status("Working on it").await?;
-            Ok(Outcome::artifact(Artifact::new("done").id("result")))
+            Ok(Outcome::complete_with(Artifact::new("done").id("result")))
         }
         ["converse"] => {
             let answer = turn.require_input("Which quay?").await?;
-            Ok(Outcome::artifact(Artifact::new(answer.text()).id("answer")))
+            Ok(Outcome::complete_with(Artifact::new(answer.text()).id("answer")))
         }
         ["wait"] => {
             turn.status("Waiting").await?;
@@ -227,12 +227,12 @@ async fn agent(turn: Turn) -> Result<Outcome, Failure> {
         }
         ["context"] => {
             let context = turn.handoff().ok_or("no context")?;
-            Ok(Outcome::artifact(Artifact::new(serde_json::to_string(&context)?).id("context")))
+            Ok(Outcome::complete_with(Artifact::new(serde_json::to_string(&context)?).id("context")))
         }
         ["reject"] => Ok(Outcome::reject("Not on Mondays.")),
         ["auth"] => Ok(Outcome::require_auth("Show your card.")),
-        ["auth", ..] | ["auth\nhere"] => Ok(Outcome::artifact(Artifact::new("let in").id("result"))),
-        other => Ok(Outcome::artifact(Artifact::new(other.join(" ")).id("echo"))),
+        ["auth", ..] | ["auth\nhere"] => Ok(Outcome::complete_with(Artifact::new("let in").id("result"))),
+        other => Ok(Outcome::complete_with(Artifact::new(other.join(" ")).id("echo"))),
     }
 }
 

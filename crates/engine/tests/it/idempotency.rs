@@ -27,7 +27,7 @@ fn counting(turns: &Arc<AtomicUsize>) -> Builder {
             match turn.text().split(' ').next() {
                 Some("reply") => {
                     tokio::task::yield_now().await;
-                    Ok(Outcome::reply("a reply"))
+                    Ok(Outcome::message("a reply"))
                 }
                 Some("ask") => Ok(Outcome::ask("Which quay?")),
                 Some("listen") => {
@@ -39,11 +39,11 @@ fn counting(turns: &Arc<AtomicUsize>) -> Builder {
                             break;
                         }
                     }
-                    Ok(Outcome::artifact(Artifact::new(heard.join(","))))
+                    Ok(Outcome::complete_with(Artifact::new(heard.join(","))))
                 }
                 _ => {
                     turn.status("Working on it").await?;
-                    Ok::<_, Failure>(Outcome::artifact(Artifact::new("done")))
+                    Ok::<_, Failure>(Outcome::complete_with(Artifact::new("done")))
                 }
             }
         }

@@ -13,6 +13,7 @@ mod counting;
 #[cfg(feature = "sqlite")]
 mod crash;
 mod delegate;
+mod direct;
 mod fanout;
 #[cfg(feature = "sqlite")]
 mod folder;

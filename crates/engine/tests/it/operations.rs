@@ -16,9 +16,10 @@ pub async fn obedient(turn: Turn) -> Result<Outcome, Failure> {
     let (verb, rest) = turn.text().split_once(' ').unwrap_or((turn.text(), ""));
     match verb {
         "reply" => Ok(Outcome::reply(rest)),
+        "message" => Ok(Outcome::message(rest)),
         "work" => {
             turn.status("Working on it").await?;
-            Ok(Outcome::artifact(Artifact::new(rest).id("result").named("result")))
+            Ok(Outcome::complete_with(Artifact::new(rest).id("result").named("result")))
         }
         "chunks" => {
             turn.status("Writing").await?;
@@ -40,12 +41,12 @@ pub async fn obedient(turn: Turn) -> Result<Outcome, Failure> {
         }
         "converse" => {
             let answer = turn.require_input("Which quay?").await?;
-            Ok(Outcome::artifact(Artifact::new(answer.text())))
+            Ok(Outcome::complete_with(Artifact::new(answer.text())))
         }
         "listen" => {
             turn.status("Listening").await?;
             let next = turn.next_message().await.ok_or("no more messages")?;
-            Ok(Outcome::artifact(Artifact::new(next.text())))
+            Ok(Outcome::complete_with(Artifact::new(next.text())))
         }
         "references" => {
             let names: Vec<_> = turn.referenced_tasks().await.iter().map(|task| task.id.to_string()).collect();
@@ -89,7 +90,7 @@ fn to(task: &Task, text: &str) -> SendMessage {
 }
 
 /// All events of a stream; fails when it does not end in time.
-async fn all(stream: EventStream) -> Vec<(Seq, Event)> {
+pub async fn all(stream: EventStream) -> Vec<(Seq, Event)> {
     tokio::time::timeout(Duration::from_secs(10), collect(stream)).await.expect("the stream does not end")
 }
 
@@ -108,7 +109,7 @@ pub async fn whole_log(engine: &Engine, id: &TaskId) -> Vec<(Seq, Event)> {
     all(engine.subscribe(&caller, Subscribe::new(id.clone())).await.unwrap()).await
 }
 
-fn states(events: &[(Seq, Event)]) -> Vec<TaskState> {
+pub fn states(events: &[(Seq, Event)]) -> Vec<TaskState> {
     events.iter().filter_map(|(_, event)| event.state()).collect()
 }
 
@@ -121,7 +122,7 @@ fn kind<T>(result: Result<T, Error>) -> ErrorKind {
 #[tokio::test]
 async fn an_agent_may_answer_with_a_message_and_no_task() {
     let engine = engine();
-    let reply = engine.send_message(&anyone(), SendMessage::new("reply hello")).await.unwrap();
+    let reply = engine.send_message(&anyone(), SendMessage::new("message hello")).await.unwrap();
     let SendReply::Message(message) = reply else { panic!("a task") };
     assert_eq!(message.text(), "hello");
     assert!(message.context_id.is_some() && message.task_id.is_none());
@@ -164,7 +165,7 @@ async fn a_stream_shows_the_task_then_every_event_in_order_and_ends_with_it() {
 /// V10-STREAM-002.
 #[tokio::test]
 async fn a_stream_of_a_direct_answer_is_one_message() {
-    let events = all(engine().stream_message(&anyone(), SendMessage::new("reply hi")).await.unwrap()).await;
+    let events = all(engine().stream_message(&anyone(), SendMessage::new("message hi")).await.unwrap()).await;
     assert!(matches!(&events[..], [(_, Event::Message(message))] if message.text() == "hi"));
 }
 
@@ -427,8 +428,8 @@ async fn a_repeated_request_with_the_same_key_makes_one_task() {
     assert_eq!(engine.list_tasks(&anyone(), ListTasks::default()).await.unwrap().decode().unwrap().total_size, 1);
     assert_eq!(kind(engine.send_message(&caller, SendMessage::new("work twice")).await), ErrorKind::InvalidParams);
     let message = anyone().idempotency_key("k-2");
-    let first = engine.send_message(&message, SendMessage::new(Message::user("reply hi").id("m"))).await.unwrap();
-    let again = engine.send_message(&message, SendMessage::new(Message::user("reply hi").id("m"))).await.unwrap();
+    let first = engine.send_message(&message, SendMessage::new(Message::user("message hi").id("m"))).await.unwrap();
+    let again = engine.send_message(&message, SendMessage::new(Message::user("message hi").id("m"))).await.unwrap();
     assert_eq!(first, again);
 }
 
@@ -438,20 +439,9 @@ async fn an_agent_sees_the_tasks_that_a_message_refers_to() {
     let engine = engine();
     let earlier = send(&engine, "work a").await;
     let message = Message::user("references").referring_to(earlier.id.clone()).referring_to("nope").in_context("mine");
-    let SendReply::Message(reply) = engine.send_message(&anyone(), SendMessage::new(message)).await.unwrap() else { panic!("a task") };
-    assert_eq!((reply.text(), reply.context_id.as_ref().map(|id| id.as_str())), (earlier.id.to_string(), Some("mine")));
-}
-
-#[tokio::test]
-async fn an_agent_that_takes_its_time_gets_a_task_so_that_the_work_outlives_the_connection() {
-    async fn slow(turn: Turn) -> Result<Outcome, Failure> {
-        tokio::time::sleep(Duration::from_millis(40)).await;
-        Ok(Outcome::reply(turn.text()))
-    }
-    let engine = Engine::new(card(), slow).task_after(Duration::from_millis(5)).start();
-    let reply = engine.send_message(&anyone(), SendMessage::new("hm")).await.unwrap();
+    let reply = engine.send_message(&anyone(), SendMessage::new(message)).await.unwrap();
     let task = reply.task().expect("a task");
-    assert_eq!((task.state(), task.status.message.as_ref().unwrap().text()), (TaskState::Completed, "hm".to_owned()));
+    assert_eq!((task.status.message.as_ref().unwrap().text(), task.context_id.as_str()), (earlier.id.to_string(), "mine"));
 }
 
 /// Clients are known that give every message the same id; what they said before is still history.

@@ -17,7 +17,7 @@ async fn witness(turn: Turn) -> Result<Outcome, Failure> {
     let caller = turn.caller();
     let names = std::iter::once(caller.identity().subject.as_deref().unwrap_or("nobody"))
         .chain(caller.identity().actors.iter().map(String::as_str));
-    Ok(Outcome::reply(names.collect::<Vec<_>>().join(" < ")))
+    Ok(Outcome::message(names.collect::<Vec<_>>().join(" < ")))
 }
 
 async fn serve(jwt: Jwt) -> Running {

@@ -17,7 +17,7 @@ const NOTHING: (&str, &str) = ("authorization", "Bearer of-nothing");
 /// Says which of its skills the caller may use.
 async fn clerk(turn: Turn) -> Result<Outcome, Failure> {
     let may: Vec<_> = ["refund", "report", "greet", "secret", "unknown"].into_iter().filter(|skill| turn.may(skill)).collect();
-    Ok(Outcome::reply(may.join(",")))
+    Ok(Outcome::message(may.join(",")))
 }
 
 fn card() -> Card {

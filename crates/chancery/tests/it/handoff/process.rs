@@ -239,13 +239,13 @@ async fn agent(turn: Turn, runs: Runs) -> Result<Outcome, Failure> {
         "ask" => Ok(Outcome::ask("To whom?")),
         "delegate" => {
             let done = turn.delegate(first, more).await?;
-            Ok(Outcome::artifact(Artifact::new(done.text()).named("heard")))
+            Ok(Outcome::complete_with(Artifact::new(done.text()).named("heard")))
         }
         // Works until it is told what the result is.
         "listen" => {
             turn.status("Listening").await?;
             let word = turn.next_message().await.ok_or("nobody said anything")?;
-            Ok(Outcome::artifact(Artifact::new(word.text()).named("word")))
+            Ok(Outcome::complete_with(Artifact::new(word.text()).named("word")))
         }
         "wait" => {
             turn.status("Waiting").await?;
@@ -254,11 +254,11 @@ async fn agent(turn: Turn, runs: Runs) -> Result<Outcome, Failure> {
         }
         "context" => {
             let context = turn.handoff().ok_or("no context")?;
-            Ok(Outcome::artifact(Artifact::new(serde_json::to_string(&context)?).named("context")))
+            Ok(Outcome::complete_with(Artifact::new(serde_json::to_string(&context)?).named("context")))
         }
         _ => {
             turn.status("Working on it").await?;
-            Ok(Outcome::artifact(Artifact::new(turn.text()).named("done")))
+            Ok(Outcome::complete_with(Artifact::new(turn.text()).named("done")))
         }
     }
 }

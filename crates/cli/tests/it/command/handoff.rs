@@ -13,7 +13,7 @@ use super::{Desk, field, terminal::Terminal};
 async fn billing() -> Running {
     let agent = |turn: Turn| async move {
         turn.status("Looking").await?;
-        Ok::<_, Failure>(Outcome::artifact(Artifact::new(format!("paid back {}", turn.text()))))
+        Ok::<_, Failure>(Outcome::complete_with(Artifact::new(format!("paid back {}", turn.text()))))
     };
     let card = Card::new("Billing", "Pays back").skill("refund", "Pays back").streaming(true);
     Server::new(card, agent).store(Memory::new()).bind("127.0.0.1:0").await.unwrap()
@@ -65,7 +65,7 @@ async fn asking() -> Running {
     let agent = |turn: Turn| async move {
         turn.status("Looking").await?;
         let account = turn.require_input("Which account?").await?;
-        Ok::<_, Failure>(Outcome::artifact(Artifact::new(format!("paid {} to {}", turn.text(), account.text()))))
+        Ok::<_, Failure>(Outcome::complete_with(Artifact::new(format!("paid {} to {}", turn.text(), account.text()))))
     };
     let card = Card::new("Billing", "Pays back").skill("refund", "Pays back").streaming(true);
     Server::new(card, agent).store(Memory::new()).bind("127.0.0.1:0").await.unwrap()
