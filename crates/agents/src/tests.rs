@@ -155,15 +155,37 @@ async fn a_command_knows_its_task_its_context_and_its_trace() {
 async fn output_is_streamed_line_by_line_while_the_command_runs() {
     let rig = Rig::new("", "echo one; while [ ! -e go ]; do sleep 0.02; done; echo two\n");
     let mut stream = rig.engine.stream_message(&Caller::anonymous(), SendMessage::new("x")).await.unwrap();
-    let mut chunks = Vec::new();
+    let (mut chunks, mut states) = (Vec::new(), Vec::new());
     while let Some(event) = within(poll_fn(|cx| stream.as_mut().poll_next(cx))).await {
-        if let Event::Artifact(update) = event.unwrap().1.into_event() {
-            chunks.push((update.artifact.parts[0].as_text().unwrap().to_owned(), update.append, update.last_chunk));
+        let event = event.unwrap().1.into_event();
+        states.extend(event.state());
+        if let Event::Artifact(update) = event {
+            assert_eq!(states, [TaskState::Submitted, TaskState::Working], "it does not say that it works");
+            chunks.push((update.artifact.parts[0].as_text().unwrap().to_owned(), update.append));
             // The second line is only written when the first was seen.
             rig.folder.write("go", "");
         }
     }
-    assert_eq!(chunks, [("one\n".to_owned(), false, false), ("two\n".to_owned(), true, false), (String::new(), true, true)]);
+    assert_eq!(chunks, [("one\n".to_owned(), false), ("two\n".to_owned(), true)]);
+}
+
+/// Whoever asks for the task hears that a silent command works on it.
+#[tokio::test]
+async fn a_command_that_is_running_is_working() {
+    let rig = Rig::new("", "while [ ! -e go ]; do sleep 0.02; done\n");
+    let begun = rig.begin("x").await;
+    within(async {
+        loop {
+            let task = rig.engine.get_task(&Caller::anonymous(), GetTask::new(begun.id.clone())).await.unwrap().into_task().unwrap();
+            if task.state() == TaskState::Working {
+                return assert_eq!(task.status.message, None);
+            }
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    rig.folder.write("go", "");
+    rig.quiet().await;
 }
 
 #[tokio::test]
@@ -381,6 +403,33 @@ async fn a_process_speaks_of_its_task() {
     );
     assert!(heard[1]["deadline"].as_str().unwrap().ends_with('Z'));
     assert_eq!(heard[2]["type"], "shutdown");
+}
+
+/// The last line with something in it is the last chunk; a line that says nothing but that makes none.
+#[tokio::test]
+async fn the_last_chunk_of_a_process_is_one_with_content() {
+    let rig = jsonl(
+        "",
+        r#"on_task() {
+          echo '{"type":"status","state":"working"}'
+          echo '{"type":"artifact","artifactId":"a","text":"Hel"}'
+          echo '{"type":"artifact","artifactId":"a","parts":[{"text":"lo"},{"raw":"AAEC"}],"append":true,"last":true}'
+          echo '{"type":"artifact","artifactId":"b","text":"x"}'
+          echo '{"type":"artifact","artifactId":"b","append":true,"last":true}'
+          echo '{"type":"status","state":"completed"}'
+        }"#,
+    );
+    let mut stream = rig.engine.stream_message(&Caller::anonymous(), SendMessage::new("x")).await.unwrap();
+    let mut chunks = Vec::new();
+    while let Some(event) = within(poll_fn(|cx| stream.as_mut().poll_next(cx))).await {
+        match event.unwrap().1.into_event() {
+            Event::Artifact(update) => chunks.push((update.artifact.parts.len(), update.append, update.last_chunk)),
+            Event::Status(update) => assert_eq!(update.status.message, None, "words that nobody said"),
+            _ => {}
+        }
+    }
+    assert_eq!(chunks[..2], [(1, false, false), (2, true, true)]);
+    assert_eq!((chunks.len(), chunks[2].0), (3, 1), "{chunks:?}");
 }
 
 #[tokio::test]

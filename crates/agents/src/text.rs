@@ -70,6 +70,7 @@ impl Text {
             command.env("TRACEPARENT", &trace.parent);
         }
         let mut process = self.children.start(command, self.command.kill_after, Some(permit)).map_err(|error| unstarted(&error))?;
+        turn.working().await?;
         let (stdin, stdout, stderr) =
             (process.stdin.take(), self.children.pump(process.stdout.take()), self.children.pump(process.stderr.take()));
         let flow = Flow::default();
@@ -276,12 +277,9 @@ impl<'a> Output<'a> {
     }
 
     async fn finish(mut self) -> Result<(), Failure> {
-        let rest = std::mem::take(&mut self.rest);
-        self.push(&rest).await?;
-        match self.writer {
-            Some(writer) => writer.finish().await,
-            None => Ok(()),
-        }
+        let rest = String::from_utf8_lossy(&self.rest).into_owned();
+        let writer = self.writer.take().unwrap_or_else(|| self.turn.artifact("output"));
+        writer.finish_with([rest]).await
     }
 }
 

@@ -222,6 +222,17 @@ impl Journal {
         Ok(())
     }
 
+    /// Marks the last chunk of an artifact as such, if it is pending. One that was committed has gone out as it is.
+    pub(crate) fn mark_last(&mut self, id: &ArtifactId) {
+        let last = self.pending.iter_mut().rev().find_map(|entry| match &mut entry.event {
+            Event::Artifact(update) if update.artifact.artifact_id == *id => Some(update),
+            _ => None,
+        });
+        if let Some(update) = last {
+            update.last_chunk = true;
+        }
+    }
+
     /// The task after everything that is pending.
     pub(crate) fn projected(&self) -> Option<Task> {
         let (mut task, under_way) = match &self.commit {

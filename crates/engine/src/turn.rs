@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use chancery_core::{
     Artifact, ArtifactId, ArtifactUpdate, Caller, Content, ContextId, Event, GetTask, LazyTask, Message, Notes, Object, Part, Remarks,
-    StatusUpdate, Task, TaskId, TaskState, TaskStatus, TransferContext,
+    StatusUpdate, Task, TaskId, TaskState, TaskStatus, Timestamp, TransferContext,
 };
 
 use crate::{
@@ -49,6 +49,8 @@ pub(crate) enum Emitted {
     Status(Box<StatusUpdate>),
     /// An artifact or a chunk of one.
     Artifact(Box<ArtifactUpdate>),
+    /// Nothing more comes for this artifact.
+    Finished(Box<ArtifactId>),
     /// A status, and what is noted together with it.
     Noted(Box<(StatusUpdate, Remarks)>),
     /// The task is handed over, as is to be noted.
@@ -61,39 +63,40 @@ impl Emitted {
     }
 
     /// Puts it into the journal, if it is legal.
-    pub(crate) fn put(self, journal: &mut Journal, now: chancery_core::Timestamp) -> chancery_core::Result<()> {
+    pub(crate) fn put(self, journal: &mut Journal, now: Timestamp) -> chancery_core::Result<()> {
         match self {
-            Self::Passed(record) => perform::commit(journal, *record),
-            other => {
-                let entry = other.into_entry(&journal.live.id, &journal.context, now);
-                return journal.try_put(entry);
-            }
-        }
-        Ok(())
-    }
-
-    /// The entry of the log, once the task and the time are known.
-    fn into_entry(self, task: &TaskId, context: &ContextId, now: chancery_core::Timestamp) -> Entry {
-        match self {
-            Self::Status(mut update) => {
-                (update.task_id, update.context_id) = (task.clone(), context.clone());
-                update.status.timestamp = Some(now);
-                update.status.message = update.status.message.map(|message| addressed(message, task, context));
-                Entry::new(Event::Status(update))
-            }
-            Self::Artifact(mut update) => {
-                (update.task_id, update.context_id) = (task.clone(), context.clone());
-                Entry::new(Event::Artifact(update))
-            }
+            Self::Status(update) => journal.try_put(status_entry(*update, journal, now)),
             Self::Noted(noted) => {
                 let (update, remarks) = *noted;
-                Self::Status(Box::new(update)).into_entry(task, context, now).noted(remarks)
+                journal.try_put(status_entry(update, journal, now).noted(remarks))
+            }
+            Self::Artifact(mut update) => {
+                if journal.state() == TaskState::Submitted {
+                    // Whoever has something to show has begun to work.
+                    journal.put_status(TaskState::Working, None);
+                }
+                (update.task_id, update.context_id) = (journal.live.id.clone(), journal.context.clone());
+                journal.try_put(Entry::new(Event::Artifact(update)))
+            }
+            Self::Finished(id) => {
+                journal.mark_last(&id);
+                Ok(())
             }
             Self::Passed(record) => {
-                Entry::new(StatusUpdate::new(task.clone(), context.clone(), TaskState::Working)).noted(record.remarks())
+                perform::commit(journal, *record);
+                Ok(())
             }
         }
     }
+}
+
+/// The entry of a status, once the task and the time are known.
+fn status_entry(mut update: StatusUpdate, journal: &Journal, now: Timestamp) -> Entry {
+    let (task, context) = (&journal.live.id, &journal.context);
+    (update.task_id, update.context_id) = (task.clone(), context.clone());
+    update.status.timestamp = Some(now);
+    update.status.message = update.status.message.map(|message| addressed(message, task, context));
+    Entry::new(update)
 }
 
 /// A message of the agent, with the task and the conversation it belongs to.
@@ -225,6 +228,14 @@ impl Turn {
         self.say(Message::agent(words))
     }
 
+    /// Says that the work has begun: the task is working, and there is nothing more to say about it.
+    ///
+    /// # Errors
+    /// As [`status`](Self::status).
+    pub fn working(&self) -> impl Future<Output = Result<(), Failure>> {
+        self.emit(Emitted::status(TaskStatus::new(TaskState::Working)))
+    }
+
     /// As [`status`](Self::status), with a message.
     pub(crate) fn say(&self, message: Message) -> impl Future<Output = Result<(), Failure>> {
         self.emit(Emitted::status(TaskStatus::new(TaskState::Working).message(message)))
@@ -318,7 +329,7 @@ impl Turn {
     }
 
     /// Now, as the engine sees it.
-    pub(crate) fn now(&self) -> chancery_core::Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         self.shared.engine.now()
     }
 
@@ -360,7 +371,7 @@ impl ArtifactWriter {
         &self.id
     }
 
-    /// Adds a piece.
+    /// Adds a piece, which whoever listens gets at once. An empty text adds nothing.
     ///
     /// # Errors
     /// When the task is over.
@@ -368,7 +379,8 @@ impl ArtifactWriter {
         self.push_all([part]).await
     }
 
-    /// Adds several pieces at once: they are stored together, and whoever listens gets them in one event. Without any, nothing happens.
+    /// Adds several pieces at once: they are stored together, and whoever listens gets them in one event. Empty texts are left out, and without
+    /// any pieces nothing happens.
     ///
     /// ```
     /// use chancery_engine::{Failure, Outcome, Turn};
@@ -388,31 +400,62 @@ impl ArtifactWriter {
     /// # Errors
     /// When the task is over.
     pub async fn push_all<P: Into<Part>>(&mut self, parts: impl IntoIterator<Item = P>) -> Result<(), Failure> {
-        let parts: Vec<Part> = parts.into_iter().map(Into::into).collect();
-        if parts.is_empty() {
-            // The protocol wants a part in every chunk.
-            return Ok(());
+        match self.chunk(parts) {
+            Some(update) => self.turn.emit(Emitted::Artifact(Box::new(update))).await,
+            None => Ok(()),
         }
-        let update = self.chunk(parts);
-        self.turn.emit(Emitted::Artifact(Box::new(update))).await
     }
 
-    /// Says that nothing more is coming.
+    /// Says that nothing more is coming. The last piece is marked as such unless it has gone out already: no piece waits for the next one,
+    /// and none is sent that is empty. Whoever knows which piece is the last says so with [`finish_with`](Self::finish_with).
     ///
     /// # Errors
     /// When the task is over.
-    pub async fn finish(mut self) -> Result<(), Failure> {
-        // The protocol wants a part in every chunk; an empty last one adds nothing to the artifact.
-        let update = self.chunk(vec![Part::text("")]).last();
-        self.turn.emit(Emitted::Artifact(Box::new(update))).await
+    pub async fn finish(self) -> Result<(), Failure> {
+        match self.begun {
+            true => self.turn.emit(Emitted::Finished(Box::new(self.id))).await,
+            false => Ok(()),
+        }
     }
 
-    fn chunk(&mut self, parts: Vec<Part>) -> ArtifactUpdate {
+    /// Adds the last pieces, and says that they are.
+    ///
+    /// ```
+    /// use chancery_engine::{Failure, Outcome, Turn};
+    ///
+    /// async fn count(turn: Turn) -> Result<Outcome, Failure> {
+    ///     let mut numbers = turn.artifact("numbers.txt");
+    ///     numbers.push("1\n").await?;
+    ///     numbers.finish_with(["2\n"]).await?;
+    ///     Ok(Outcome::Completed)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// When the task is over.
+    pub async fn finish_with<P: Into<Part>>(mut self, parts: impl IntoIterator<Item = P>) -> Result<(), Failure> {
+        match self.chunk(parts) {
+            Some(update) => self.turn.emit(Emitted::Artifact(Box::new(update.last()))).await,
+            None => self.finish().await,
+        }
+    }
+
+    /// The next chunk, if there is anything in it: the protocol wants a part in every chunk, and an empty one would be the last thing that some clients show.
+    fn chunk<P: Into<Part>>(&mut self, parts: impl IntoIterator<Item = P>) -> Option<ArtifactUpdate> {
+        let parts: Vec<Part> = parts.into_iter().map(Into::into).filter(|part| !is_empty(part)).collect();
+        if parts.is_empty() {
+            return None;
+        }
         let mut artifact = Artifact::default();
         artifact.artifact_id = self.id.clone();
         artifact.parts = parts;
         artifact.name = self.name.take().unwrap_or_default();
         let update = ArtifactUpdate::new("", "", artifact);
-        if std::mem::replace(&mut self.begun, true) { update.appended() } else { update }
+        Some(if std::mem::replace(&mut self.begun, true) { update.appended() } else { update })
     }
+}
+
+/// Whether a part says nothing at all. A file may be empty.
+fn is_empty(part: &Part) -> bool {
+    part.as_text() == Some("") && part.metadata.is_empty() && part.filename.is_empty()
 }

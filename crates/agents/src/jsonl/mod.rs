@@ -259,6 +259,9 @@ impl<'a> Talk<'a> {
 
     /// Says what is going on, a status for each part.
     async fn working(&mut self, words: Words, metadata: Object) -> Result<(), Failure> {
+        if words.is_empty() && metadata.is_empty() {
+            return self.turn.working().await;
+        }
         if words.is_empty()
             && metadata.len() == 1
             && let Some(done) = metadata.get("progress").and_then(Value::as_f64)
@@ -310,13 +313,12 @@ impl<'a> Talk<'a> {
         if !append {
             self.artifacts.remove(&key);
         }
-        let writer = self.artifacts.entry(key.clone()).or_insert_with(|| self.turn.artifact(shown));
-        for part in parts {
-            writer.push(part).await?;
+        let mut writer = self.artifacts.remove(&key).unwrap_or_else(|| self.turn.artifact(shown));
+        if last {
+            return writer.finish_with(parts).await;
         }
-        if last && let Some(writer) = self.artifacts.remove(&key) {
-            writer.finish().await?;
-        }
+        writer.push_all(parts).await?;
+        self.artifacts.insert(key, writer);
         Ok(())
     }
 

@@ -9,6 +9,7 @@
     reason = "a test fails by panicking and says why"
 )]
 
+mod artifact;
 mod counting;
 #[cfg(feature = "sqlite")]
 mod crash;

@@ -159,7 +159,7 @@ async fn a_stream_shows_the_task_then_every_event_in_order_and_ends_with_it() {
     let numbers: Vec<_> = events.iter().map(|(seq, _)| seq.get()).collect();
     assert_eq!(numbers, (1..=u64::try_from(events.len()).unwrap()).collect::<Vec<_>>());
     assert_eq!(states(&events), [TaskState::Submitted, TaskState::Working, TaskState::Completed]);
-    assert_eq!(events.len(), 1 + 1 + 20 + 1 + 1);
+    assert_eq!(events.len(), 1 + 1 + 20 + 1);
 }
 
 /// V10-STREAM-002.
