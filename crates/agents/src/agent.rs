@@ -79,7 +79,7 @@ impl Agent {
     /// Its engine, not started. The store, the sender of notifications and the retention are left to the caller.
     #[must_use]
     pub fn engine(&self) -> Builder {
-        let card = self.config.card.clone();
+        let card = unplaced(self.config.card.clone());
         let engine = match &self.lattice {
             Some(lattice) => Engine::new(card, Guarded::new(self.run.clone(), lattice.clone())),
             None => Engine::new(card, self.run.clone()),
@@ -96,7 +96,7 @@ impl Agent {
             });
         }
         match &self.extended {
-            Some(card) => engine.extended_card(card.clone()),
+            Some(card) => engine.extended_card(unplaced(card.clone())),
             None => engine,
         }
     }
@@ -111,6 +111,15 @@ impl Agent {
         let mount = mount.key(&self.config.name).tenant(&self.config.tenant);
         mount.versions(self.versions.iter().copied()).bindings(self.config.bindings.iter().copied())
     }
+}
+
+/// A card without the interfaces that its file may name: where it is served, the server says.
+fn unplaced(mut card: Card) -> Card {
+    if !card.supported_interfaces.is_empty() {
+        tracing::warn!(card = card.name, "the interfaces of the card are those of this server, not those of its file");
+        card.supported_interfaces.clear();
+    }
+    card
 }
 
 impl chancery_engine::Agent for Run {

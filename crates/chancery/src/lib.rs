@@ -33,6 +33,7 @@
 //! ```
 
 mod address;
+mod announce;
 mod future_pool;
 mod grant;
 pub mod guide;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use chancery_core::{Binding, Card, Operations, Version};
+use chancery_core::{Binding, Card, Operations, Result, Version};
 use chancery_engine::{Builder, Engine};
 use chancery_server::{Auth, EndpointOptions};
 
-use crate::signing::Signing;
+use crate::{options::refused, signing::Signing};
 
 /// An agent and the path it is served at, with what is different there from the rest of the server.
 #[must_use = "a mount is nothing until a server has it"]
@@ -19,6 +19,8 @@ pub struct Mount {
     pub(crate) extended: Option<Card>,
     /// What is said about signatures; nothing, none, or these.
     pub(crate) signing: Option<Option<Signing>>,
+    /// Whether something was to stand between the bindings and operations that have no engine here.
+    wrapped: bool,
 }
 
 /// What is mounted.
@@ -42,13 +44,14 @@ impl Mount {
     }
 
     fn new(path: impl Into<String>, target: Target) -> Self {
-        Self { path: path.into(), key: None, target, options: EndpointOptions::new(), extended: None, signing: None }
+        Self { path: path.into(), key: None, target, options: EndpointOptions::new(), extended: None, signing: None, wrapped: false }
     }
 
     /// Puts something between the bindings and the agent's engine.
     pub fn through(mut self, wrap: impl FnOnce(Engine) -> Arc<dyn Operations> + Send + 'static) -> Self {
-        if let Target::Agent(_, known) = &mut self.target {
-            *known = Box::new(wrap);
+        match &mut self.target {
+            Target::Agent(_, known) => *known = Box::new(wrap),
+            Target::Operations(..) => self.wrapped = true,
         }
         self
     }
@@ -100,6 +103,39 @@ impl Mount {
     /// Which bindings this agent is served over, the preferred one first.
     pub fn bindings(self, bindings: impl IntoIterator<Item = Binding>) -> Self {
         self.with(|options| options.bindings(bindings))
+    }
+
+    /// The card that was given.
+    pub(crate) fn card(&self) -> &Card {
+        match &self.target {
+            Target::Agent(agent, _) => agent.card(),
+            Target::Operations(card, _) => card,
+        }
+    }
+
+    /// Whether it is an agent that needs a store of the server.
+    pub(crate) fn needs_store(&self) -> bool {
+        matches!(&self.target, Target::Agent(agent, _) if !agent.options().has_store())
+    }
+
+    /// What is said twice, or means nothing here, is an error.
+    pub(crate) fn check(&self) -> Result<()> {
+        match &self.target {
+            Target::Operations(..) if self.wrapped => {
+                Err(refused("Mount::through", "the operations have no engine here; wrap them before they are mounted"))
+            }
+            Target::Agent(agent, _) if self.extended.is_some() && agent.has_extended_card() => {
+                Err(refused("extended_card", "the agent has one already; say it once, here or by Engine::new(…).extended_card(…)"))
+            }
+            Target::Agent(agent, _) => match (agent.key(), &self.key) {
+                (Some(name), Some(key)) if name != key => {
+                    let words = format!("the agent's own name is {name:?}; say one of the two, or both alike");
+                    Err(refused(&format!("the key {key:?} of a mount"), &words))
+                }
+                _ => Ok(()),
+            },
+            Target::Operations(..) => Ok(()),
+        }
     }
 
     fn with(mut self, change: impl FnOnce(EndpointOptions) -> EndpointOptions) -> Self {

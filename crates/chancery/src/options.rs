@@ -3,9 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use chancery_core::{Card, Error, ErrorKind, Result, clock::Clock};
-use chancery_engine::{OnRestart, Options, delegation::Passing};
+use chancery_engine::{OnRestart, Options, delegation::Passing, push::Schedule, store::Store};
 
-use crate::{Server, mount::Target};
+use crate::{
+    Server,
+    mount::{Mount, Target},
+};
 
 /// How the agents are run. What an agent says itself, in [`Engine::new`](crate::Engine::new), comes first.
 impl Server {
@@ -24,6 +27,21 @@ impl Server {
     /// ```
     pub fn on_restart(self, policy: OnRestart) -> Self {
         self.tell(|options| options.on_restart(policy))
+    }
+
+    /// Where tasks are kept, instead of a file in the data folder. An agent that has a store of its own keeps its tasks there.
+    pub fn store(self, store: impl Store) -> Self {
+        self.shared_store(Arc::new(store))
+    }
+
+    /// Where tasks are kept, shared with others.
+    pub fn shared_store(self, store: Arc<dyn Store>) -> Self {
+        self.tell(|options| options.shared_store(store))
+    }
+
+    /// When failed notifications are tried again.
+    pub fn schedule(self, schedule: Schedule) -> Self {
+        self.tell(|options| options.schedule(schedule))
     }
 
     /// How long a turn may take; without a limit when not said.
@@ -86,6 +104,11 @@ impl Server {
         self
     }
 
+    /// Whether a store has to be made: agents need one, or may come later, and none was said.
+    pub(crate) fn needs_store(&self) -> bool {
+        !self.options.has_store() && (self.agents.is_empty() || self.agents.iter().any(Mount::needs_store))
+    }
+
     /// Gives the one agent its extended card. What was said for agents and means nothing is an error.
     pub(crate) fn settle(&mut self) -> Result<()> {
         let mut said = self.options.said();
@@ -107,6 +130,7 @@ impl Server {
     }
 }
 
-fn refused(said: &str, words: &str) -> Error {
+/// What cannot be: what was said, why not, and what to say instead.
+pub(crate) fn refused(said: &str, words: &str) -> Error {
     Error::new(ErrorKind::Internal, format!("{said} cannot be set for this server: {words}"))
 }

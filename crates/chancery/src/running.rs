@@ -56,14 +56,14 @@ impl Running {
     /// they began, later ones are the new agent's. No task is lost, and no stream is cut.
     ///
     /// # Errors
-    /// When the card cannot be written.
+    /// When the card cannot be written, or the mount says something that cannot be, as a store for an agent that runs with another one.
     pub fn replace(&self, mount: Mount) -> Result<()> {
         let mut engines = self.lock();
-        let key = mount.key.clone();
-        let known = engines.iter().find(|engine| Some(engine.name()) == key.as_deref()).cloned();
-        let fresh = known.is_none();
-        let engine = self.host.mount(mount, known)?;
-        engines.extend(engine.filter(|_| fresh));
+        let engine = self.host.mount(mount, &engines)?;
+        let is_known = |engine: &Engine| engines.iter().any(|known| known.name() == engine.name());
+        if let Some(fresh) = engine.filter(|engine| !is_known(engine)) {
+            engines.push(fresh);
+        }
         Ok(())
     }
 

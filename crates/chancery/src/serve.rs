@@ -9,7 +9,7 @@ use std::{
 };
 
 use chancery_core::{Binding, Bytes, Card, Error, Peers, Result, ScopeTokens, Version, clock::Clock, sync::Mutex};
-use chancery_engine::{Agent, Builder, Engine, Options as EngineOptions, push::Schedule, store::Store};
+use chancery_engine::{Agent, Builder, Engine, Options as EngineOptions, store::Store};
 use chancery_net::{Client, Guard, Options, Reach};
 use chancery_server::{
     Auth, Limits, Router,
@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     address::Address,
+    announce,
     host::Host,
     listen,
     mount::Mount,
@@ -57,8 +58,7 @@ pub struct Server {
     pub(crate) options: EngineOptions,
     pub(crate) extended: Option<Card>,
     pub(crate) clock: Option<Arc<dyn Clock>>,
-    store: Option<Arc<dyn Store>>,
-    data: Option<PathBuf>,
+    pub(crate) data: Option<PathBuf>,
     public_url: Option<String>,
     router: chancery_server::Builder,
     tls: Option<Tls>,
@@ -66,9 +66,10 @@ pub struct Server {
     signing: Option<Signing>,
     catalog: Option<String>,
     guard: Guard,
-    schedule: Option<Schedule>,
     grace: Duration,
     peers: Option<Arc<dyn Peers>>,
+    sequence: bool,
+    quiet: bool,
 }
 
 impl Server {
@@ -84,7 +85,6 @@ impl Server {
             options: EngineOptions::new(),
             extended: None,
             clock: None,
-            store: None,
             data: None,
             public_url: None,
             router: Router::builder(),
@@ -93,9 +93,10 @@ impl Server {
             signing: None,
             catalog: None,
             guard: Guard::new(),
-            schedule: None,
             grace: Duration::from_secs(30),
             peers: peers(),
+            sequence: true,
+            quiet: false,
         }
     }
 
@@ -110,19 +111,8 @@ impl Server {
         self
     }
 
-    /// Where tasks are kept, instead of a file in the data folder.
-    pub fn store(self, store: impl Store) -> Self {
-        self.shared_store(Arc::new(store))
-    }
-
-    /// Where tasks are kept, shared with others.
-    pub fn shared_store(mut self, store: Arc<dyn Store>) -> Self {
-        self.store = Some(store);
-        self
-    }
-
-    /// The folder for tasks and keys; `.a2a` in the working folder when neither this nor a store is said. Tasks are in a file there with the
-    /// feature `sqlite`, which is on unless it is turned off; without it a store must be said.
+    /// The folder for tasks and keys; `.a2a` in the working folder when neither this nor a store is said, and an agent needs one.
+    /// Tasks are in a file there with the feature `sqlite`, which is on unless it is turned off; without it a store must be said.
     pub fn data(mut self, folder: impl Into<PathBuf>) -> Self {
         self.data = Some(folder.into());
         self
@@ -193,12 +183,6 @@ impl Server {
         self
     }
 
-    /// When failed notifications are tried again.
-    pub fn schedule(mut self, schedule: Schedule) -> Self {
-        self.schedule = Some(schedule);
-        self
-    }
-
     /// Serves over TLS.
     pub fn tls(mut self, tls: Tls) -> Self {
         self.tls = Some(tls);
@@ -253,20 +237,38 @@ impl Server {
         self
     }
 
+    /// Whether the place of an event in its task's log can be seen over gRPC, where there is no event id: the extension
+    /// `urn:chancery:ext/sequence/v1`, by which a cut stream goes on. It can unless this says otherwise, and the cards say so.
+    pub fn sequence(mut self, sequence: bool) -> Self {
+        self.sequence = sequence;
+        self
+    }
+
+    /// Lets [`serve`](Self::serve) begin without a word.
+    pub fn quiet(mut self) -> Self {
+        self.quiet = true;
+        self
+    }
+
     /// How long answers and turns may take to finish when the server stops.
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
-    /// Serves until the process is asked to stop (SIGINT or SIGTERM), and then stops in an orderly way.
+    /// Serves until the process is asked to stop (SIGINT or SIGTERM), and then stops in an orderly way. It says on stderr which agents are
+    /// where, for it is the whole program of whoever calls it; [`quiet`](Self::quiet) keeps it silent, and [`bind`](Self::bind) says nothing.
     ///
     /// # Errors
     /// When the address cannot be listened on, the data folder cannot be used, or something was said that means nothing for what is
     /// mounted. The words say what to do about it; returned from `main`, they are what the program ends with.
     pub async fn serve(self, address: impl Into<Address>) -> Result<()> {
+        let (quiet, agents) = (self.quiet, announce::agents(&self.agents));
         let running = self.bind(address).await?;
         tracing::info!(url = running.url(), "serving");
+        if !quiet {
+            announce::print(&agents, running.url());
+        }
         stop_signal().await.map_err(Error::internal)?;
         running.shutdown().await;
         Ok(())
@@ -285,15 +287,11 @@ impl Server {
         let listener = listen_on(&address).await?;
         let local = listener.local_addr().map_err(Error::internal)?;
         let base = self.public_url.clone().unwrap_or_else(|| base_url(local, self.tls.is_some()));
-        let (data, store) = match (self.data.take(), self.store.take()) {
-            (data, Some(store)) => (data, store),
-            (data, None) => {
-                let folder = data.unwrap_or_else(|| DATA.into());
-                let store = open(&folder).await?;
-                (Some(folder), store)
-            }
-        };
-        let key = webhook_key(data).await?;
+        if self.needs_store() {
+            let folder = self.data.get_or_insert_with(|| DATA.into());
+            self.options = self.options.shared_store(open(folder).await?);
+        }
+        let key = webhook_key(self.data.take()).await?;
         let guard = if local.ip().is_loopback() { self.guard.clone().loopback(true) } else { self.guard.clone() };
         let client = Client::new(Reach::Guarded(guard), &Options::new())?;
         let mut webhooks = Webhooks::new(client.clone(), key.clone());
@@ -301,10 +299,11 @@ impl Server {
             webhooks = webhooks.clock(clock);
         }
         let router = self.router(&base, client, &key)?;
-        let host = Host { router: router.clone(), store, webhooks, schedule: self.schedule, options: self.options, peers: self.peers };
+        let options = self.options.sender(webhooks);
+        let host = Host { router: router.clone(), options, peers: self.peers, sequence: self.sequence };
         let mut engines = Vec::new();
         for mount in self.agents {
-            engines.extend(host.mount(mount, None)?);
+            engines.extend(host.mount(mount, &[])?);
         }
         router.check_skills()?;
         let shutdown = CancellationToken::new();

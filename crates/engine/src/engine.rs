@@ -69,10 +69,7 @@ pub struct Builder {
     card: Card,
     extended: Option<Card>,
     agent: Arc<dyn AnyAgent>,
-    name: String,
-    store: Arc<dyn Store>,
-    sender: Option<Arc<dyn Sender>>,
-    schedule: Schedule,
+    name: Option<String>,
     options: Options,
 }
 
@@ -111,16 +108,7 @@ impl Engine {
     /// An engine for an agent, to be started. Tasks are kept in memory unless a store is given.
     #[allow(clippy::new_ret_no_self, reason = "an engine runs from the moment it exists")]
     pub fn new(card: Card, agent: impl Agent) -> Builder {
-        Builder {
-            card,
-            extended: None,
-            agent: Arc::new(agent),
-            name: "agent".to_owned(),
-            store: Arc::new(Memory::new()),
-            sender: None,
-            schedule: Schedule::default(),
-            options: Options::new(),
-        }
+        Builder { card, extended: None, agent: Arc::new(agent), name: None, options: Options::new() }
     }
 
     pub(crate) fn inner(&self) -> &Arc<Inner> {
@@ -224,6 +212,18 @@ impl Builder {
         &self.card
     }
 
+    /// The agent's key on its server, if one was said.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// What was said about how tasks are run.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
     /// Changes both cards of the agent: whoever serves it knows where it can be reached.
     #[must_use]
     pub fn with_cards(mut self, mut change: impl FnMut(&mut Card)) -> Self {
@@ -237,44 +237,46 @@ impl Builder {
 
     /// Where tasks are kept.
     #[must_use]
-    pub fn store(mut self, store: impl Store) -> Self {
-        self.store = Arc::new(store);
-        self
+    pub fn store(self, store: impl Store) -> Self {
+        self.shared_store(Arc::new(store))
     }
 
     /// Where tasks are kept, shared with other engines.
     #[must_use]
-    pub fn shared_store(mut self, store: Arc<dyn Store>) -> Self {
-        self.store = store;
-        self
+    pub fn shared_store(self, store: Arc<dyn Store>) -> Self {
+        self.set(|options| options.shared_store(store))
     }
 
     /// The agent's key on its server, when there are several.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = name.into();
+        self.name = Some(name.into());
         self
     }
 
-    /// The card for authenticated callers.
+    /// The card for authenticated callers. Both cards say that there is one.
     #[must_use]
     pub fn extended_card(mut self, card: Card) -> Self {
         self.extended = Some(card);
-        self
+        self.with_cards(|card| card.capabilities.extended_agent_card = Some(true))
+    }
+
+    /// Whether there is a card for authenticated callers.
+    #[must_use]
+    pub fn has_extended_card(&self) -> bool {
+        self.extended.is_some()
     }
 
     /// Who sends notifications.
     #[must_use]
-    pub fn sender(mut self, sender: impl Sender) -> Self {
-        self.sender = Some(Arc::new(sender));
-        self
+    pub fn sender(self, sender: impl Sender) -> Self {
+        self.set(|options| options.sender(sender))
     }
 
     /// When to try failed notifications again.
     #[must_use]
-    pub fn schedule(mut self, schedule: Schedule) -> Self {
-        self.schedule = schedule;
-        self
+    pub fn schedule(self, schedule: Schedule) -> Self {
+        self.set(|options| options.schedule(schedule))
     }
 
     /// What happens to the turns of a process that died.
@@ -344,20 +346,14 @@ impl Builder {
 
     /// Where the agent can be reached, as long as nothing else was said when it was told how to pass work on.
     #[must_use]
-    pub fn base_url(mut self, url: impl Into<String>) -> Self {
-        if let Some(passing) = self.options.passing.as_mut().filter(|passing| passing.base_urls.is_empty()) {
-            Arc::make_mut(passing).base_urls.push(url.into());
-        }
-        self
+    pub fn base_url(self, url: impl Into<String>) -> Self {
+        self.set(|options| options.base_url(url))
     }
 
     /// Who makes and recognizes grants, as long as nothing else was said when the agent was told how to pass work on.
     #[must_use]
-    pub fn tokens(mut self, tokens: impl Tokens + 'static) -> Self {
-        if let Some(passing) = self.options.passing.as_mut().filter(|passing| passing.tokens.is_none()) {
-            Arc::make_mut(passing).tokens = Some(Arc::new(tokens));
-        }
-        self
+    pub fn tokens(self, tokens: impl Tokens + 'static) -> Self {
+        self.set(|options| options.tokens(tokens))
     }
 
     /// Where the time comes from.
@@ -377,24 +373,23 @@ impl Builder {
     /// process died, and sends notifications.
     #[must_use]
     pub fn start(self) -> Engine {
-        let by_hand = self.options.by_hand;
-        let clock = self.options.clock.clone().unwrap_or_else(|| Arc::new(SystemClock));
+        let Self { card, extended, agent, name, mut options } = self;
+        let (by_hand, name) = (options.by_hand, name.unwrap_or_else(|| "agent".to_owned()));
+        let clock = options.clock.take().unwrap_or_else(|| Arc::new(SystemClock));
+        let store = options.store.take().unwrap_or_else(|| Arc::new(Memory::new()));
+        let schedule = options.schedule.take().unwrap_or_default();
+        let post = options.sender.take().map(|sender| Post::new(sender, schedule));
         let inner = Arc::new_cyclic(|this| Inner {
-            setup: ArcSwap::from_pointee(Setup {
-                card: Arc::new(self.card),
-                extended: self.extended,
-                agent: self.agent,
-                options: self.options.settle(),
-            }),
-            nobody: Owner::new(&self.name, ""),
-            name: self.name.into(),
-            store: self.store,
+            setup: ArcSwap::from_pointee(Setup { card: Arc::new(card), extended, agent, options: options.settle() }),
+            nobody: Owner::new(&name, ""),
+            name: name.into(),
+            store,
             clock,
             holder: Uuid::now_v7().to_string().into(),
             drivers: TaskTracker::new(),
             stopping: CancellationToken::new(),
             outbox: Notify::new(),
-            post: self.sender.map(|sender| Post::new(sender, self.schedule)),
+            post,
             keys: Keys::default(),
             live_tasks: LiveTasks::default(),
             orphans: Mutex::new(Vec::new()),

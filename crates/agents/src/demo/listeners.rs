@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use chancery::{Memory, Mount, Running, Server, Signing, Tls};
+use chancery::{Mount, Running, Server, Signing, Tls};
 use chancery_signing::{Algorithm, KeyStore, SigningKey, StoreError};
 
 use super::{
@@ -103,7 +103,7 @@ async fn listen(site: &Site, running: &Running) -> Result<Vec<TlsListener>> {
 /// The same agents as those at work.
 fn server(site: &Site, running: &Running, tls: Tls, mutual: bool) -> Server {
     let said = &site.config().server;
-    let mut server = Server::several().store(Memory::new()).versions(said.versions.iter().copied()).grace(said.drain).tls(tls);
+    let mut server = Server::several().versions(said.versions.iter().copied()).grace(said.drain).tls(tls);
     for (agent, engine) in site.agents().iter().zip(running.engines()) {
         let own = agent.config();
         let mount = agent.placed(Mount::operations(&own.path, own.card.clone(), Arc::new(FaultInjector::new(engine))));

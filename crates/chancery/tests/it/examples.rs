@@ -52,8 +52,13 @@ impl Example {
         let folder = std::env::temp_dir().join(format!("chancery-example-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let mut command = Command::new(&binary);
-        let child =
-            command.current_dir(&folder).stdout(Stdio::null()).spawn().unwrap_or_else(|error| panic!("{}: {error}", binary.display()));
+        let stderr = std::fs::File::create(folder.join("stderr")).unwrap();
+        let child = command
+            .current_dir(&folder)
+            .stdout(Stdio::null())
+            .stderr(stderr)
+            .spawn()
+            .unwrap_or_else(|error| panic!("{}: {error}", binary.display()));
         let example = Self { child, folder };
         let begun = Instant::now();
         while tokio::net::TcpStream::connect("127.0.0.1:7420").await.is_err() {
@@ -61,6 +66,15 @@ impl Example {
             tokio::task::yield_now().await;
         }
         example
+    }
+
+    /// Waits until it has said this on stderr, and no more.
+    async fn said(&self, words: &str) {
+        let begun = Instant::now();
+        while std::fs::read_to_string(self.folder.join("stderr")).unwrap() != words {
+            assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", std::fs::read_to_string(self.folder.join("stderr")));
+            tokio::task::yield_now().await;
+        }
     }
 }
 
@@ -92,13 +106,14 @@ fn say(text: &str) -> Value {
 async fn every_example_does_what_it_says() {
     let _echo = Example::start("echo").await;
     assert_eq!(send("", say("hi")).await["task"]["status"]["message"]["parts"][0]["text"], "hi");
+    _echo.said("Echo 1.0.0 at http://127.0.0.1:7420 (card: http://127.0.0.1:7420/.well-known/agent-card.json)\n").await;
     a_second_one_says_why_it_ends(&_echo);
     drop(_echo);
 
     let _writer = Example::start("writer").await;
     assert_eq!(send("", say("")).await["task"]["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
     let stream = post("/message:stream", json!({"message": say("the tide")})).await;
-    assert_eq!(stream.matches("\"artifactUpdate\"").count(), 5, "{stream}");
+    assert_eq!(stream.matches("\"artifactUpdate\"").count(), 4, "{stream}");
     assert!(stream.contains("TASK_STATE_COMPLETED"), "{stream}");
     a_client_does_all_of_it();
     drop(_writer);

@@ -196,7 +196,8 @@ async fn a_stream_shows_everything_in_order(world: World) {
     let stream = world.operations.stream_message(&caller(), SendMessage::new("stream 20")).await.unwrap();
     let events = all(stream).await;
     assert_eq!(written(&events), numbers(20));
-    let empty = |event: &Event| matches!(event, Event::Artifact(update) if update.artifact.parts.iter().any(|part| part.as_text() == Some("")));
+    let empty =
+        |event: &Event| matches!(event, Event::Artifact(update) if update.artifact.parts.iter().any(|part| part.as_text() == Some("")));
     assert!(!events.iter().any(|(_, event)| empty(event)), "an empty part: {events:?}");
     assert_eq!(events.last().unwrap().1.state(), Some(TaskState::Completed));
     let places: Vec<_> = events.iter().map(|(seq, _)| *seq).collect();

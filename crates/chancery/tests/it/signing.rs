@@ -236,7 +236,7 @@ async fn extended_cards_are_signed_separately() {
     let mut public = card();
     public.capabilities.extended_agent_card = Some(true);
     let members = Arc::new(Members::default());
-    let server = Server::several().mount(Mount::operations("/", public, members.clone())).store(Memory::new());
+    let server = Server::several().mount(Mount::operations("/", public, members.clone()));
     let running = server.signing(Signing::new(SigningKey::generate(Algorithm::Es256, "k").unwrap())).bind("127.0.0.1:0").await.unwrap();
     let ask = async |tenant: &str, version: &str, method: &str| {
         let params = if tenant.is_empty() { json!({}) } else { json!({"tenant": tenant}) };

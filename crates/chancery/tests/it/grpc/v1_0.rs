@@ -96,7 +96,7 @@ async fn every_method_of_v1_0_answers() {
 
     let elements: Vec<pb::StreamResponse> = client.all("SendStreamingMessage", send("chunks 3"), &[]).await.unwrap();
     assert!(matches!(&elements[0].payload, Some(Payload::Task(_))));
-    assert_eq!(elements.iter().filter(|element| matches!(element.payload, Some(Payload::ArtifactUpdate(_)))).count(), 4);
+    assert_eq!(elements.iter().filter(|element| matches!(element.payload, Some(Payload::ArtifactUpdate(_)))).count(), 3);
     assert!(is_final(elements.last().unwrap()), "{elements:?}");
 
     let page: pb::ListTasksResponse = client.call("ListTasks", pb::ListTasksRequest::default()).await.unwrap();
