@@ -59,7 +59,7 @@ pub use chancery_server as server;
 #[cfg(feature = "client")]
 pub use chancery_client::{Client, Follow, Keyring, Peers, Secrets};
 pub use chancery_core::{
-    Artifact, Caller, Card, Content, Error, ErrorKind, Event, Message, Operations, Part, Result, Role, Skill, Task, TaskState,
+    Artifact, Caller, Card, Content, Error, ErrorKind, Event, EventStream, Message, Operations, Part, Result, Role, Skill, Task, TaskState,
 };
 #[cfg(feature = "sqlite")]
 pub use chancery_engine::store::Sqlite;

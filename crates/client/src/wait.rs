@@ -89,7 +89,7 @@ impl TaskWait {
             SendReply::Task(task) => Ok(Self::poll(client, caller, *task).history_length(history)),
             SendReply::Message(message) => {
                 let answer = stream::iter([Ok((Seq::START.next(), Event::Message(message).into()))]);
-                Ok(Self::new(client, caller, Some(Box::pin(answer)), Task::default()))
+                Ok(Self::new(client, caller, Some(EventStream::new(answer)), Task::default()))
             }
         }
     }

@@ -186,7 +186,7 @@ impl Watch {
 
     fn into_stream(self) -> EventStream {
         let events = stream::unfold(self, |mut watch| async move { watch.next().await.map(|item| (item, watch)) });
-        Box::pin(events.fuse())
+        EventStream::new(events.fuse())
     }
 
     async fn next(&mut self) -> Option<Result<(Seq, SharedEvent)>> {

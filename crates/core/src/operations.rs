@@ -1,26 +1,20 @@
 //! The seam: the eleven operations, once, for everyone who implements or calls them.
 
-use std::pin::Pin;
-
 use async_trait::async_trait;
-use futures_core::Stream;
 
 use crate::{
     caller::Caller,
     card::Card,
     error::Result,
-    event::{Seq, SharedEvent},
     lazy::LazyTask,
     push::PushConfig,
     reply::{PushConfigPage, Reply, SendReply, TaskPage},
     request::{
         CancelTask, DeletePushConfig, GetExtendedCard, GetPushConfig, GetTask, ListPushConfigs, ListTasks, Request, SendMessage, Subscribe,
     },
+    stream::EventStream,
     task::Task,
 };
-
-/// A stream of events, each with its place in the task's log.
-pub type EventStream = Pin<Box<dyn Stream<Item = Result<(Seq, SharedEvent)>> + Send>>;
 
 /// The operations of an agent. The engine runs them, a client sends them elsewhere, a gateway
 /// chooses who does; the bindings are written against this trait alone.

@@ -26,7 +26,7 @@ pub(crate) fn since(live: &Arc<Live>, taken: Seq, history: Option<i32>) -> Event
 
 /// These events and no more.
 pub(crate) fn of(events: Vec<(Seq, SharedEvent)>) -> EventStream {
-    Box::pin(stream::iter(events).map(Ok))
+    EventStream::new(stream::iter(events).map(Ok))
 }
 
 /// The task as it stands, and then every later event.
@@ -116,5 +116,5 @@ impl Cursor {
 
 /// The cursor as a stream.
 fn read(cursor: Cursor) -> EventStream {
-    Box::pin(stream::unfold(cursor, |mut cursor| async move { cursor.next().await.map(|item| (item, cursor)) }).fuse())
+    EventStream::new(stream::unfold(cursor, |mut cursor| async move { cursor.next().await.map(|item| (item, cursor)) }).fuse())
 }

@@ -341,7 +341,7 @@ pub(crate) fn error(error: Error, name: &TaskId) -> Error {
 
 /// A stream about a task, under the task's name.
 pub(crate) fn stream(events: EventStream, name: TaskId) -> EventStream {
-    Box::pin(events.map_ok(move |(seq, event)| (seq, shown(event, &name))))
+    EventStream::new(events.map_ok(move |(seq, event)| (seq, shown(event, &name))))
 }
 
 fn shown(event: SharedEvent, name: &TaskId) -> SharedEvent {

@@ -32,7 +32,7 @@ impl<O: Operations> FaultInjector<O> {
 
     fn faulty(&self, inner: EventStream) -> EventStream {
         let faulty = FaultyStream { inner, cut: self.cut.clone(), seen: 0, left: None };
-        Box::pin(stream::unfold(faulty, |mut faulty| async move { faulty.next().await.map(|item| (item, faulty)) }).fuse())
+        EventStream::new(stream::unfold(faulty, |mut faulty| async move { faulty.next().await.map(|item| (item, faulty)) }).fuse())
     }
 }
 

@@ -40,8 +40,8 @@ async fn every_event_is_seen_once(ways: &[Way], hide: bool) {
         }
         each_once(&events, 17, way);
         if !hide && way.1 != Version::V0_1 {
-            // The task, a status, seventeen numbers, the end of the artifact, the end of the task.
-            assert_eq!(events.len(), 21, "{way:?}");
+            // The task, a status, seventeen numbers, the end of the task.
+            assert_eq!(events.len(), 20, "{way:?}");
         }
     }
     server.shutdown().await;

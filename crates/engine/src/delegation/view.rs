@@ -130,10 +130,10 @@ pub(crate) fn events(caller: &Caller, live: &Arc<Live>, relay: bool, events: Eve
         return events;
     }
     if !aware {
-        return Box::pin(events.map_ok(|(seq, event)| (seq, unaware(event))));
+        return EventStream::new(events.map_ok(|(seq, event)| (seq, unaware(event))));
     }
     let live = live.clone();
-    Box::pin(stream::unfold(Some(events), move |events| native(live.clone(), events)).fuse())
+    EventStream::new(stream::unfold(Some(events), move |events| native(live.clone(), events)).fuse())
 }
 
 /// The next event for one who knows of handoffs, and what comes after it: nothing after the handoff.

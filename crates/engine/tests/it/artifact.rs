@@ -1,6 +1,6 @@
 //! Artifacts that are written in pieces, as whoever listens gets them.
 
-use std::{future::poll_fn, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use chancery_core::{ArtifactUpdate, Caller, Event, EventStream, Operations, Part, SendMessage, TaskState};
 use chancery_engine::{Engine, Failure, Outcome, Turn};
@@ -9,8 +9,8 @@ use tokio::sync::Notify;
 use crate::operations::{all, card, states};
 
 async fn next(stream: &mut EventStream) -> Option<Event> {
-    let event = tokio::time::timeout(Duration::from_secs(10), poll_fn(|cx| stream.as_mut().poll_next(cx))).await;
-    event.expect("nothing comes").map(|event| event.unwrap().1.into_event())
+    let event = tokio::time::timeout(Duration::from_secs(10), stream.try_next()).await.expect("nothing comes");
+    event.unwrap().map(|(_, event)| event.into_event())
 }
 
 fn chunks(events: impl IntoIterator<Item = Event>) -> Vec<ArtifactUpdate> {

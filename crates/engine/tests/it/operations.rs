@@ -96,8 +96,7 @@ pub async fn all(stream: EventStream) -> Vec<(Seq, Event)> {
 
 async fn collect(mut stream: EventStream) -> Vec<(Seq, Event)> {
     let mut events = Vec::new();
-    while let Some(event) = std::future::poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
-        let (seq, event) = event.unwrap();
+    while let Some((seq, event)) = stream.try_next().await.unwrap() {
         events.push((seq, event.into_event()));
     }
     events

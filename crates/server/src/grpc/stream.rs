@@ -167,7 +167,7 @@ mod tests {
         let permit = Limiter::new(Limits::default()).open(String::new()).unwrap();
         let form = (Dialect::V1_0Grpc, StreamMemory::default(), false);
         let stream_end = StreamEnd::new(&CancellationToken::new(), None);
-        EventFrames::new(Box::pin(Script(script.into_iter())), form, HeaderMap::new(), None, stream_end, permit)
+        EventFrames::new(EventStream::new(Script(script.into_iter())), form, HeaderMap::new(), None, stream_end, permit)
     }
 
     fn chunk(seq: u64, size: usize) -> Result<(Seq, SharedEvent)> {
