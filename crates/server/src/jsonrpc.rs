@@ -4,6 +4,7 @@ use chancery_core::{Answer, Binding, Caller, Error, ErrorKind, GetTask, Origin, 
 use chancery_wire::{
     Dialect, StreamMemory, errors, facts, jsonrpc,
     jsonrpc::{Call, Id, InvalidCall},
+    methods,
     version::{self, Spoken},
 };
 use http::{
@@ -90,7 +91,10 @@ async fn single(exchange: &Exchange<'_>, call: &Call<'_>, in_batch: bool) -> Res
         Ok(request) => run(exchange, call.answer_id(), request).await,
         Err(error) => {
             exchange.router.meter.refused();
-            failure(dialect_of_error(exchange, Some(&call.method)), &call.answer_id(), &error)
+            let version = version::of_rpc_error(Some(&call.method), exchange.version().as_deref());
+            let streams = methods::rpc_method(&call.method).is_some_and(|(_, operation)| operation.is_streaming());
+            let answer = if streams && !in_batch { stream_failure } else { failure };
+            answer(jsonrpc::dialect(version), &call.answer_id(), &error)
         }
     }
 }
@@ -105,6 +109,7 @@ struct RpcRequest {
 
 async fn run(exchange: &Exchange<'_>, id: Id, request: RpcRequest) -> Response<Body> {
     let RpcRequest { version, spoken, request } = request;
+    let streams = request.operation().is_streaming();
     let naming = (spoken == Spoken::OfTask).then(|| Box::new(exchange.naming_tasks()));
     let subscribed = match &*request {
         Request::Subscribe(subscribe) if spoken == Spoken::OfTask => Some(subscribe.id.clone()),
@@ -134,6 +139,7 @@ async fn run(exchange: &Exchange<'_>, id: Id, request: RpcRequest) -> Response<B
                 permit,
             ))
         }
+        Err(error) if streams => stream_failure(jsonrpc::dialect(version), &id, &error),
         Err(error) => failure(jsonrpc::dialect(version), &id, &error),
     };
     exchange.answer_headers(&done.caller, done.challenges, response.headers_mut());
@@ -154,11 +160,11 @@ fn read(exchange: &Exchange<'_>, call: &Call<'_>, in_batch: bool) -> Result<RpcR
     }
     let version = spoken.resolve(None);
     exchange.demand_served(version, Binding::JsonRpc)?;
-    // V03-RPC-007. In a batch a call without an id is one that wants no answer.
+    let request = jsonrpc::dialect(version).request(operation, call.params(), &exchange.router.limits.message)?;
+    // V03-RPC-007, after the parameters as released servers do. In a batch a call without an id is one that wants no answer.
     if !in_batch && facts(version).needs_rpc_id && call.answer_id().is_null() {
         return Err(Error::new(ErrorKind::InvalidRequest, "A call needs an id").violation("request", "id must be a string or an integer"));
     }
-    let request = jsonrpc::dialect(version).request(operation, call.params(), &exchange.router.limits.message)?;
     Ok(RpcRequest { version, spoken, request: Box::new(request) })
 }
 
@@ -194,6 +200,16 @@ fn failure(dialect: Dialect, id: &Id, error: &Error) -> Response<Body> {
     response
 }
 
+/// The failure of a call whose answer would have been a stream.
+fn stream_failure(dialect: Dialect, id: &Id, error: &Error) -> Response<Body> {
+    let plain = failure(dialect, id, error);
+    // Another status says enough, and to HTTP clients that look no further.
+    if !facts(dialect.version()).errors_of_streams_are_events || plain.status() != StatusCode::OK {
+        return plain;
+    }
+    event_stream(Body::bytes(dialect.sse_error_frame(&plain.into_body().into_bytes())))
+}
+
 fn dialect_of_error(exchange: &Exchange<'_>, method: Option<&str>) -> Dialect {
     jsonrpc::dialect(version::of_rpc_error(method, exchange.version().as_deref()))
 }
@@ -207,7 +223,11 @@ fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
 
 /// An answer that goes on.
 pub(crate) fn stream(events: EventBody) -> Response<Body> {
-    let mut response = Response::new(Body::events(events));
+    event_stream(Body::events(events))
+}
+
+fn event_stream(body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));

@@ -57,6 +57,9 @@ pub struct Facts {
     pub streams_in_pieces: bool,
     /// Who subscribes again is shown what happened before.
     pub resumes_streams: bool,
+    /// Over JSON-RPC, a stream that fails before its first event is still a stream, whose one event is the error: clients look for it there
+    /// only (V03-STREAM-007, V02-STREAM-004, V01-STREAM-005). Else it is an ordinary answer.
+    pub errors_of_streams_are_events: bool,
     /// Peers may know the header of extensions by its present name and by its old one.
     pub has_two_extension_headers: bool,
 }
@@ -96,6 +99,7 @@ const V1_0: Facts = Facts {
     has_handoffs: false,
     streams_in_pieces: false,
     resumes_streams: true,
+    errors_of_streams_are_events: false,
     has_two_extension_headers: false,
 };
 
@@ -124,6 +128,7 @@ const V0_3: Facts = Facts {
     grpc_card_for_all: true,
     needs_rpc_id: true,
     has_empty_history: false,
+    errors_of_streams_are_events: true,
     has_two_extension_headers: true,
     ..V1_0
 };

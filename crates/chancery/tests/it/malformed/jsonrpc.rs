@@ -12,10 +12,18 @@ use super::{
     run, same, start, wrong,
 };
 
+/// The methods whose failures are events (V03-STREAM-007, V02-STREAM-004, V01-STREAM-005).
+const STREAMS: [&str; 3] = ["\"message/stream\"", "\"tasks/resubscribe\"", "\"tasks/sendSubscribe\""];
+
 /// Whether an answer is the error that the case must give.
 fn judge(case: &Case, answer: &Answer) -> Result<(), String> {
-    same("the content type", answer.header("content-type"), Some("application/json"))?;
-    let body = answer.json()?;
+    let asked = String::from_utf8_lossy(&case.request.body);
+    let body = if STREAMS.iter().any(|method| asked.contains(method)) {
+        only_event(answer)?
+    } else {
+        same("the content type", answer.header("content-type"), Some("application/json"))?;
+        answer.json()?
+    };
     same("jsonrpc", &body["jsonrpc"], &json!("2.0"))?;
     same("the id", &body["id"], &case.id)?;
     let Want::Refused { reason, field, http } = &case.want else {
@@ -23,6 +31,15 @@ fn judge(case: &Case, answer: &Answer) -> Result<(), String> {
     };
     same("the status", answer.status, http.unwrap_or(200))?;
     error(case.form, &body, reason, field.as_deref())
+}
+
+/// The data of the one event of a stream.
+fn only_event(answer: &Answer) -> Result<Value, String> {
+    same("the content type", answer.header("content-type"), Some("text/event-stream"))?;
+    let text = String::from_utf8_lossy(&answer.body);
+    let data = text.strip_prefix("data: ").and_then(|rest| rest.strip_suffix("\n\n"));
+    let data = data.filter(|data| !data.contains('\n')).ok_or_else(|| format!("not one event: {text:?}"))?;
+    serde_json::from_str(data).map_err(|error| format!("{error} in {data}"))
 }
 
 /// Whether the error of a response is the one with this reason, about this field.
@@ -669,6 +686,16 @@ fn old_cases(version: Option<&'static str>) -> Vec<Case> {
         refused("TASK_NOT_FOUND"),
     );
     add(
+        "a stream for a task that is not there",
+        old("message/stream", &with(old_send(), "message.taskId", json!("nowhere"))),
+        refused("TASK_NOT_FOUND"),
+    );
+    add(
+        "a stream with text as the content type",
+        old("message/stream", &old_send()).set("content-type", "text/plain"),
+        refused("CONTENT_TYPE_NOT_SUPPORTED"),
+    );
+    add(
         "text as the content type",
         old("tasks/get", &json!({"id": "t"})).set("content-type", "text/plain"),
         refused("CONTENT_TYPE_NOT_SUPPORTED"),
@@ -684,12 +711,14 @@ fn old_cases(version: Option<&'static str>) -> Vec<Case> {
     alone("an id that is a list", r#"{"jsonrpc":"2.0","id":[1],"method":"tasks/get","params":{"id":"t"}}"#, "INVALID_REQUEST");
     alone("an empty batch", "[]", "INVALID_REQUEST");
     alone("no id", r#"{"jsonrpc":"2.0","method":"tasks/get","params":{"id":"t"}}"#, "INVALID_REQUEST");
-    alone("an id that is null", r#"{"jsonrpc":"2.0","id":null,"method":"message/send","params":{}}"#, "INVALID_REQUEST");
+    alone("an id that is null", r#"{"jsonrpc":"2.0","id":null,"method":"tasks/get","params":{"id":"t"}}"#, "INVALID_REQUEST");
+    alone("neither an id nor a message", r#"{"jsonrpc":"2.0","method":"message/send","params":{}}"#, "INVALID_PARAMS");
+    alone("a null id and no message", r#"{"jsonrpc":"2.0","id":null,"method":"message/stream","params":{}}"#, "INVALID_PARAMS");
     cases
 }
 
 /// V03-ERR-010, V03-ERR-011, V03-ERR-012, V03-ERR-013, V03-ERR-001, V03-ERR-005, V03-ERR-020, V03-ERR-021, V03-RPC-001,
-/// V03-RPC-002, V03-RPC-006, V03-RPC-007, V03-SEND-001, CONV-ERR-006, CONV-ERR-007: everything that can be wrong with a
+/// V03-RPC-002, V03-RPC-006, V03-RPC-007, V03-SEND-001, V03-STREAM-007, CONV-ERR-006, CONV-ERR-007: everything that can be wrong with a
 /// v0.3 call has its error.
 #[tokio::test]
 async fn every_mistake_in_a_call_of_v0_3_has_its_error() {
@@ -699,7 +728,7 @@ async fn every_mistake_in_a_call_of_v0_3_has_its_error() {
     enough("JSON-RPC v0.3", &cases, 40);
 }
 
-/// V02-SEND-001: v0.2 over JSON-RPC has the errors of v0.3.
+/// V02-SEND-001, V02-STREAM-004: v0.2 over JSON-RPC has the errors of v0.3.
 #[tokio::test]
 async fn every_mistake_in_a_call_of_v0_2_has_the_error_of_v0_3() {
     let running = start().await;
@@ -708,7 +737,7 @@ async fn every_mistake_in_a_call_of_v0_2_has_the_error_of_v0_3() {
     enough("JSON-RPC v0.2", &cases, 40);
 }
 
-/// V01-ERR-000, V01-ERR-001, V01-ERR-005, V01-ERR-006, CONV-DET-002: everything that can be wrong with a v0.1 call has its error.
+/// V01-ERR-000, V01-STREAM-005, V01-ERR-001, V01-ERR-005, V01-ERR-006, CONV-DET-002: everything that can be wrong with a v0.1 call has its error.
 #[tokio::test]
 async fn every_mistake_in_a_call_of_v0_1_has_its_error() {
     let running = start().await;
