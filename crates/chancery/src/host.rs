@@ -32,7 +32,7 @@ impl Host {
         options = match signing {
             None => options,
             Some(None) => options.unsigned(),
-            Some(Some(signing)) => options.signer(Arc::new(CardKeys::new(signing, self.router.base_url()))),
+            Some(Some(signing)) => options.signer(Arc::new(CardKeys::new(signing))),
         };
         if let Target::Agent(builder, _) = &target
             && let Some(key) = builder.key()

@@ -72,7 +72,7 @@ impl Running {
     /// # Errors
     /// When a card cannot be signed. Nothing is changed then.
     pub fn sign(&self, signing: Option<Signing>) -> Result<()> {
-        let keys = |signing| Arc::new(CardKeys::new(signing, self.host.router.base_url())) as Arc<dyn CardSigner>;
+        let keys = |signing| Arc::new(CardKeys::new(signing)) as Arc<dyn CardSigner>;
         self.host.router.sign(signing.map(keys))
     }
 

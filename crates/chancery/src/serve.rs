@@ -37,6 +37,10 @@ const DATA: &str = ".a2a";
 #[cfg(feature = "sqlite")]
 const TASKS: &str = "tasks.db";
 
+/// What is wrong with cards that name this machine as it calls itself.
+const UNREACHABLE: &str = "the cards name localhost, which other machines cannot reach; say how they reach this server: \
+                           Server::public_url, public_url of [server] in a2a.toml, or a2a serve --public-url";
+
 /// Serves agents: every version and binding of A2A on one port, tasks kept in a file.
 ///
 /// ```no_run
@@ -60,6 +64,7 @@ pub struct Server {
     pub(crate) clock: Option<Arc<dyn Clock>>,
     pub(crate) data: Option<PathBuf>,
     public_url: Option<String>,
+    hosts: Vec<String>,
     router: chancery_server::Builder,
     tls: Option<Tls>,
     auth: Option<Auth>,
@@ -87,6 +92,7 @@ impl Server {
             clock: None,
             data: None,
             public_url: None,
+            hosts: Vec::new(),
             router: Router::builder(),
             tls: None,
             auth: None,
@@ -122,6 +128,15 @@ impl Server {
     /// URL in the cards.
     pub fn public_url(mut self, url: impl Into<String>) -> Self {
         self.public_url = Some(url.into());
+        self
+    }
+
+    /// Other names by which clients reach this server, such as `agents.internal`, `10.0.0.7:8080` or `https://agents.example.com`. A card that
+    /// is asked for under one of them, by the `Host` header, names that one in its URLs; a host without a port is meant with the port
+    /// of the server and without. Every other `Host` gets the card with [`public_url`](Self::public_url). A server on loopback
+    /// that has no public URL is reached as `localhost`, `127.0.0.1` and `[::1]` in any case.
+    pub fn hosts(mut self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.hosts.extend(hosts.into_iter().map(Into::into));
         self
     }
 
@@ -224,7 +239,7 @@ impl Server {
     }
 
     /// Lists the agents in a catalog at `/.well-known/ai-catalog.json`, under identifiers that begin with this and end with the key of each,
-    /// such as `urn:air:example.com:agents`. When not said, several agents are listed under the name of the server's host.
+    /// such as `urn:air:example.com:agents`. When not said, agents are listed under the name of the server's host, but for one alone at the root.
     pub fn catalog(mut self, prefix: impl Into<String>) -> Self {
         self.catalog = Some(prefix.into());
         self
@@ -287,6 +302,11 @@ impl Server {
         let listener = listen_on(&address).await?;
         let local = listener.local_addr().map_err(Error::internal)?;
         let base = self.public_url.clone().unwrap_or_else(|| base_url(local, self.tls.is_some()));
+        if local.ip().is_unspecified() && self.public_url.is_none() && self.hosts.is_empty() {
+            tracing::warn!(listen = %local, url = base, "{UNREACHABLE}");
+        }
+        let names = names(local, self.public_url.is_none(), &self.hosts);
+        self.router = std::mem::replace(&mut self.router, Router::builder()).hosts(names);
         if self.needs_store() {
             let folder = self.data.get_or_insert_with(|| DATA.into());
             self.options = self.options.shared_store(open(folder).await?);
@@ -319,19 +339,32 @@ impl Server {
         let several = self.agents.len() > 1;
         let certificates = self.tls.as_ref().is_some_and(Tls::asks_for_certificates);
         let mut router = std::mem::replace(&mut self.router, Router::builder());
-        router = router.base_url(base).several(several).key_client(client).client_certificates(certificates).published_keys([key.jwk()]);
+        router = router
+            .base_url(base)
+            .several(several)
+            .unnamed(self.unnamed())
+            .demand_host(true)
+            .key_client(client)
+            .client_certificates(certificates)
+            .published_keys([key.jwk()]);
         // Who asks for certificates and says nothing else means that they are needed.
         let mutual = || Auth::new().scheme("mtls", Scheme::mutual_tls(CertificateName::default()));
         if let Some(auth) = self.auth.take().or_else(|| certificates.then(mutual)) {
             router = router.auth(auth);
         }
         if let Some(signing) = self.signing.take() {
-            router = router.signer(Arc::new(CardKeys::new(signing, base.trim_end_matches('/'))));
+            router = router.signer(Arc::new(CardKeys::new(signing)));
         }
-        if let Some(catalog) = self.catalog.take().or_else(|| several.then(|| format!("urn:air:{}:agents", name_of(base)))) {
+        if let Some(catalog) = self.catalog.take() {
             router = router.catalog(catalog);
         }
         router.build()
+    }
+
+    /// The path of the agent that calls are for which cannot name one: the one at the root, or else the first.
+    fn unnamed(&self) -> String {
+        let paths = self.agents.iter().map(|mount| mount.path.as_str());
+        paths.min_by_key(|path| !path.trim_matches('/').is_empty()).unwrap_or("/").to_owned()
     }
 }
 
@@ -384,9 +417,18 @@ pub async fn stop_signal() -> io::Result<()> {
     tokio::signal::ctrl_c().await
 }
 
-/// The name of the host in a URL.
-fn name_of(base: &str) -> String {
-    url::Url::parse(base).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_else(|| "localhost".to_owned())
+/// The names by which a server is reached, beside its base URL.
+fn names(local: SocketAddr, nameless: bool, said: &[String]) -> Vec<String> {
+    let port = local.port();
+    let here = nameless && (local.ip().is_loopback() || local.ip().is_unspecified());
+    let loopback = ["localhost", "127.0.0.1", "[::1]"].iter().filter(|_| here).map(|name| format!("{name}:{port}"));
+    let with_port = said.iter().filter(|host| has_no_port(host)).map(|host| format!("{host}:{port}"));
+    loopback.chain(said.iter().cloned()).chain(with_port).collect()
+}
+
+/// Whether a host is neither a URL nor has a port.
+fn has_no_port(host: &str) -> bool {
+    !host.contains("://") && host.rsplit_once(']').map_or(host, |(_, rest)| rest).split_once(':').is_none()
 }
 
 /// Whoever finds other agents when nothing is said.

@@ -3,7 +3,7 @@
 //! ```text
 //!  Signing   keys in their order, where they are published        what an operator says
 //!     |
-//!  CardKeys  with the address of the server:  card -> signatures  when a card or a key changes, not for each request
+//!  CardKeys  with an address of the server:  card -> signatures   when a card or a key changes, not for each request
 //!     |
 //!  CardFiles, the answer to a request for the extended card, /.well-known/jwks.json
 //! ```
@@ -92,34 +92,29 @@ impl fmt::Debug for Signing {
     }
 }
 
-/// Signs the cards of a server whose address is known.
+/// Signs the cards of a server. Where its keys are, and who issues its cards, follows from the URL that a card is read by.
 pub(crate) struct CardKeys {
     signing: Signing,
-    keys_at: String,
-    /// Who issues the cards, in the dialect that asks for it.
-    issuer: Option<String>,
     /// Signatures of extended cards, by the card. Every caller may get another one.
     extended: Mutex<HashMap<Vec<u8>, Vec<Signature>>>,
 }
 
 impl CardKeys {
-    /// The keys of a server with this base URL.
-    pub(crate) fn new(signing: Signing, base: &str) -> Self {
-        let keys_at = signing.keys_at.clone().unwrap_or_else(|| format!("{base}{KEYS_PATH}"));
-        let issuer = Url::parse(base).ok().and_then(|url| url.host_str().map(str::to_owned));
-        Self { signing, keys_at, issuer, extended: Mutex::default() }
+    pub(crate) fn new(signing: Signing) -> Self {
+        Self { signing, extended: Mutex::default() }
     }
 
-    fn signatures(&self, mut document: Document) -> Result<Vec<Signature>> {
+    fn signatures(&self, mut document: Document, base: &str) -> Result<Vec<Signature>> {
         for sealing in &self.signing.signers {
-            self.signer(sealing).replace().sign(&mut document).map_err(Error::internal)?;
+            self.signer(sealing, base).replace().sign(&mut document).map_err(Error::internal)?;
         }
         let signatures = document.member("signatures").cloned().unwrap_or_default();
         serde_json::from_value(signatures).map_err(Error::internal)
     }
 
-    fn signer<'a>(&self, sealing: &'a KeyWithChain) -> Signer<'a> {
-        let signer = Signer::new(&sealing.key).jku(&self.keys_at);
+    fn signer<'a>(&self, sealing: &'a KeyWithChain, base: &str) -> Signer<'a> {
+        let keys_at = self.signing.keys_at.clone().unwrap_or_else(|| format!("{base}{KEYS_PATH}"));
+        let signer = Signer::new(&sealing.key).jku(keys_at);
         if sealing.chain.is_empty() { signer } else { signer.chain(sealing.chain.iter().map(Vec::as_slice)) }
     }
 
@@ -131,24 +126,24 @@ impl CardKeys {
 
 impl CardSigner for CardKeys {
     /// Signs a public card, and says what is weak about it.
-    fn sign(&self, card: &mut Card) -> Result<()> {
+    fn sign(&self, card: &mut Card, base: &str) -> Result<()> {
         let document = Document::of(card).map_err(Error::internal)?;
         for weak in lint(&document) {
             tracing::warn!(card = card.name, path = weak.path, "{}", weak.message);
         }
-        card.signatures = self.signatures(document)?;
+        card.signatures = self.signatures(document, base)?;
         Ok(())
     }
 
     /// Signs an extended card; the same card has the same signatures next time.
-    fn sign_extended(&self, card: &mut Card) -> Result<()> {
+    fn sign_extended(&self, card: &mut Card, base: &str) -> Result<()> {
         let text = serde_json::to_vec(card).map_err(Error::internal)?;
-        let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &text).as_ref().to_vec();
+        let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &[text.as_slice(), base.as_bytes()].concat()).as_ref().to_vec();
         if let Some(known) = self.remembered().get(&digest) {
             card.signatures.clone_from(known);
             return Ok(());
         }
-        card.signatures = self.signatures(Document::parse(&text).map_err(Error::internal)?)?;
+        card.signatures = self.signatures(Document::parse(&text).map_err(Error::internal)?, base)?;
         let mut remembered = self.remembered();
         if remembered.len() >= REMEMBERED {
             remembered.clear();
@@ -157,11 +152,13 @@ impl CardSigner for CardKeys {
         Ok(())
     }
 
-    fn sign_snake(&self, card: Value) -> Result<Value> {
+    fn sign_snake(&self, card: Value, base: &str) -> Result<Value> {
         let mut document = Document::of(&card).map_err(Error::internal)?;
+        // Who issues the cards, in the dialect that asks for it.
+        let issuer = Url::parse(base).ok().and_then(|url| url.host_str().map(str::to_owned));
         for sealing in &self.signing.signers {
-            let mut signer = self.signer(sealing).forms([Form::Raw]);
-            if let Some(issuer) = &self.issuer {
+            let mut signer = self.signer(sealing, base).forms([Form::Raw]);
+            if let Some(issuer) = &issuer {
                 signer = signer.issuer(issuer);
             }
             signer.sign(&mut document).map_err(Error::internal)?;

@@ -17,25 +17,26 @@ use crate::body::Body;
 /// How long a reader may keep a card without asking again.
 const FRESH: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
-/// Signs cards. It is asked when a card or a signer changes, and for each extended card.
+/// Signs cards. It is asked when a card or a signer changes, when a card is first read under another of the server's hosts, and for each
+/// extended card.
 pub trait CardSigner: Send + Sync {
-    /// Signs a public card.
+    /// Signs a public card, as it is read under this base URL of the server.
     ///
     /// # Errors
     /// When it cannot be signed.
-    fn sign(&self, card: &mut Card) -> Result<()>;
+    fn sign(&self, card: &mut Card, base: &str) -> Result<()>;
 
-    /// Signs the extended card of one caller.
+    /// Signs the extended card of one caller, as it is read under this base URL of the server.
     ///
     /// # Errors
     /// When it cannot be signed.
-    fn sign_extended(&self, card: &mut Card) -> Result<()>;
+    fn sign_extended(&self, card: &mut Card, base: &str) -> Result<()>;
 
     /// Signs the form of a public card with snake_case names, as it is (DIA-002-CARD-004).
     ///
     /// # Errors
     /// When it cannot be signed.
-    fn sign_snake(&self, card: Value) -> Result<Value>;
+    fn sign_snake(&self, card: Value, base: &str) -> Result<Value>;
 
     /// The public keys, as JWKs.
     fn keys(&self) -> Vec<Value>;
@@ -62,22 +63,22 @@ struct File {
 }
 
 impl CardFiles {
-    /// Writes the forms of a card; `key` names the agent in the compact form, `since` is when the card
+    /// Writes the forms of a card; `key` names the agent in the compact form, `base` is where it is read, `since` is when the card
     /// came to be, as an HTTP date. A card that is to be signed is signed here: what is for readers of other versions is written from what
     /// is signed, so that it cannot say anything else.
-    pub(crate) fn new(card: &Card, key: &str, signer: Option<&dyn CardSigner>, since: HeaderValue) -> Result<Self> {
+    pub(crate) fn new(card: &Card, key: &str, signer: Option<&dyn CardSigner>, base: &str, since: HeaderValue) -> Result<Self> {
         let mut card = card.clone();
         let snake = match signer {
             Some(signer) => {
                 // CONV-CARD-002: once it is signed, it is too late to sort them.
                 card.supported_interfaces.sort_by_key(|interface| interface.protocol_version != Version::LATEST.as_str());
-                signer.sign(&mut card)?;
+                signer.sign(&mut card, base)?;
                 let mut snake = serde_json::to_value(chancery_wire::card::snake(&card)).map_err(Error::internal)?;
                 if let Some(members) = snake.as_object_mut() {
                     // Those are over another document.
                     members.shift_remove("signatures");
                 }
-                File::new(&signer.sign_snake(snake)?)?
+                File::new(&signer.sign_snake(snake, base)?)?
             }
             None => File::new(&chancery_wire::card::snake(&card))?,
         };

@@ -8,7 +8,7 @@ use chancery_core::{
 use chancery_net::Client;
 use chancery_wire::facts;
 
-use crate::{auth::Auth, card::CardSigner};
+use crate::{auth::Auth, card::CardSigner, hosts::Hosts};
 
 /// Operations and the path they are served at.
 #[must_use = "an endpoint is nothing until a router has it"]
@@ -129,8 +129,10 @@ impl fmt::Debug for EndpointOptions {
 
 /// What endpoints are served with unless their options say something else.
 pub(crate) struct Defaults {
-    /// The base of every URL.
-    pub(crate) base: String,
+    /// The bases of every URL.
+    pub(crate) hosts: Arc<Hosts>,
+    /// The path of the agent that gRPC finds without a name.
+    pub(crate) unnamed: String,
     /// Whether gRPC needs a name to find an agent.
     pub(crate) several: bool,
     pub(crate) versions: Vec<Version>,
@@ -157,9 +159,10 @@ impl Defaults {
         };
         demand_built(options.bindings.as_deref().unwrap_or_default())?;
         Ok(Site {
-            base: self.base.clone(),
-            url: format!("{}{path}", self.base),
+            url: format!("{}{path}", self.hosts.url(0)),
+            hosts: self.hosts.clone(),
             several: self.several,
+            unnamed: path == self.unnamed,
             listed: options.listed.unwrap_or_else(|| key.clone()),
             tenant: options.tenant,
             versions: options.versions.unwrap_or_else(|| self.versions.clone()),
@@ -177,9 +180,11 @@ pub struct Site {
     pub(crate) key: String,
     /// Empty, or `/` and a name.
     pub(crate) path: String,
-    base: String,
+    pub(crate) hosts: Arc<Hosts>,
     url: String,
     several: bool,
+    /// Whether gRPC finds it without a name.
+    unnamed: bool,
     pub(crate) listed: String,
     pub(crate) tenant: String,
     pub(crate) versions: Vec<Version>,
@@ -216,17 +221,27 @@ impl Site {
     fn describe(&self, card: &mut Card) {
         card.capabilities.streaming.get_or_insert(true);
         card.capabilities.push_notifications.get_or_insert(true);
-        let Self { base, path, url, .. } = self;
-        let host = base.split_once("://").map_or(base.as_str(), |(_, rest)| rest);
+        card.supported_interfaces = self.interfaces(self.hosts.url(0));
+        let known = card.capabilities.extensions.iter().any(|known| known.uri == extension::SEQUENCE);
+        if self.bindings.contains(&Binding::Grpc) && !known {
+            let words = "Shows the place of every event in its task's log, to resume a stream after it";
+            card.capabilities.extensions.push(Extension::new(extension::SEQUENCE).described(words));
+        }
+    }
+
+    /// Where the agent is under a base URL, in each version and binding.
+    pub(crate) fn interfaces(&self, base: &str) -> Vec<Interface> {
+        let url = format!("{base}{}", self.path);
+        let host = base.split_once("://").map_or(base, |(_, rest)| rest);
         let host = host.split('/').next().unwrap_or(host);
-        card.supported_interfaces.clear();
+        let mut interfaces = Vec::new();
         for version in &self.versions {
             for binding in &self.bindings {
                 let facts = facts(*version);
                 let beside_the_list = facts.listed_unless.is_some_and(|newer| self.versions.contains(&newer));
-                // What cannot name an agent is of no use where several share a service.
-                let nameless = *binding == Binding::Grpc && self.several && !facts.names_tenants;
-                if !facts.interfaces.contains(binding) || beside_the_list || nameless {
+                // Where several share a service, what cannot name an agent reaches one of them only.
+                let elsewhere = *binding == Binding::Grpc && self.several && !facts.names_tenants && !self.unnamed;
+                if !facts.interfaces.contains(binding) || beside_the_list || elsewhere {
                     continue;
                 }
                 let url = match binding {
@@ -237,18 +252,14 @@ impl Site {
                 let mut interface = Interface::new(url, binding.as_str(), version.as_str());
                 interface.tenant = match binding {
                     // A name is all by which gRPC can tell agents apart.
-                    Binding::Grpc if self.several => if path.is_empty() { "" } else { &self.key }.to_owned(),
+                    Binding::Grpc if self.several && facts.names_tenants => if self.path.is_empty() { "" } else { &self.key }.to_owned(),
                     _ if facts.names_tenants => self.tenant.clone(),
                     _ => String::new(),
                 };
-                card.supported_interfaces.push(interface);
+                interfaces.push(interface);
             }
         }
-        let known = card.capabilities.extensions.iter().any(|known| known.uri == extension::SEQUENCE);
-        if self.bindings.contains(&Binding::Grpc) && !known {
-            let words = "Shows the place of every event in its task's log, to resume a stream after it";
-            card.capabilities.extensions.push(Extension::new(extension::SEQUENCE).described(words));
-        }
+        interfaces
     }
 }
 

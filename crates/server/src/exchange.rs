@@ -23,8 +23,9 @@ use crate::{
     auth::{self, Auth, Denial},
     call,
     grant::{self, GrantHolder},
+    hosted::Hosted,
     limit::{Limits, StreamPermit},
-    router::{Hosted, Inner},
+    router::Inner,
     shutdown::StreamEnd,
 };
 
@@ -209,13 +210,16 @@ impl<'a> Exchange<'a> {
                 let guarded = self.agent.auth.is_some();
                 // Other versions write a card in a form that nobody has signed.
                 let signer = self.agent.signer.as_ref().filter(|_| facts(version).signs_extended_cards);
+                let (agent, hosts, head) = (self.agent, &*self.router.hosts, self.head);
                 let answer = std::pin::pin!(async move {
                     let mut answer = call::answer(operations, caller, request).await?;
                     if let Answer::Reply(Reply::Card(card)) = &mut answer {
+                        let at = hosts.of(head);
+                        agent.move_to(card, at);
                         if guarded {
                             auth::shown_to(caller, card);
                         }
-                        signer.map(|signer| signer.sign_extended(card)).transpose()?;
+                        signer.map(|signer| signer.sign_extended(card, hosts.url(at))).transpose()?;
                     }
                     Ok(answer)
                 });

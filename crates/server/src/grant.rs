@@ -3,7 +3,7 @@
 use chancery_core::GrantedTask;
 use http::HeaderMap;
 
-use crate::{auth::Denial, call, router::Hosted};
+use crate::{auth::Denial, call, hosted::Hosted};
 
 /// A caller who would not be let in but for the grant that it shows. It is let in for one task, and for everything else it is whoever it
 /// was without the grant.

@@ -18,8 +18,7 @@ mod stream;
 use std::{convert::Infallible, net::IpAddr, sync::Arc, time::Duration};
 
 use chancery_core::{
-    Answer, Binding, BoxError, Bytes, Card, Error, ErrorKind, Operation, Origin, Reply, Request as OperationRequest, Result, Version,
-    extension,
+    Answer, Binding, BoxError, Bytes, Error, ErrorKind, Operation, Origin, Reply, Request as OperationRequest, Result, Version, extension,
 };
 use chancery_wire::{Dialect, StreamMemory, errors::GrpcCode, facts, grpc, headers, version};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header::CONTENT_TYPE, request::Parts};
@@ -34,7 +33,8 @@ use crate::{
     call,
     exchange::{self, Exchange},
     grant,
-    router::{Hosted, Inner},
+    hosted::Hosted,
+    router::Inner,
 };
 
 const VERSION: HeaderName = HeaderName::from_static(headers::VERSION);
@@ -146,16 +146,21 @@ impl<'a> GrpcCall<'a> {
         Ok((agent, request))
     }
 
-    /// The agent that a request is for: the only one, or the one that its tenant names.
+    /// The agent that a request is for: the only one, or the one that its tenant names; in a version without tenants, the one that is
+    /// found without a name.
     fn agent(&self, request: &OperationRequest) -> Result<&Hosted> {
         if let [agent] = &*self.agents {
             return Ok(agent);
         }
-        let tenant = request.tenant();
-        let named = |agent: &&Arc<Hosted>| if tenant.is_empty() { agent.path.is_empty() } else { agent.key == tenant };
+        let (tenant, version) = (request.tenant(), self.dialect.version());
+        let can_name = facts(version).names_tenants;
+        let named = |agent: &&Arc<Hosted>| match tenant {
+            "" if can_name => agent.path.is_empty(),
+            "" => agent.path == self.router.unnamed,
+            tenant => agent.key == tenant,
+        };
         self.agents.iter().find(named).map(|agent| &**agent).ok_or_else(|| {
-            let version = self.dialect.version();
-            if facts(version).names_tenants {
+            if can_name {
                 return Error::invalid_param("tenant", "must name an agent of this server; the agent's card tells its tenant");
             }
             let words = format!(
@@ -181,7 +186,7 @@ impl<'a> GrpcCall<'a> {
         let mut challenges = HeaderMap::new();
         denial.headers(&mut challenges);
         let answer = match &*self.agents {
-            [agent] => self.public_card(&agent.card, denial.error),
+            [agent] => self.public_card(agent, denial.error),
             _ => Err(denial.error),
         };
         match answer.and_then(|card| frame::reply(self.dialect, Origin::default(), &card)) {
@@ -223,7 +228,7 @@ impl<'a> GrpcCall<'a> {
                 None => Err(Error::internal("a stream without a permit")),
             },
             Ok(Answer::Reply(reply)) => Ok(reply),
-            Err(error) => self.public_card(&agent.card, error),
+            Err(error) => self.public_card(agent, error),
         };
         match answer.and_then(|reply| frame::reply(self.dialect, origin, &self.addressed(agent, reply))) {
             Ok(message) => success(told.clone(), single(message, told)),
@@ -236,7 +241,7 @@ impl<'a> GrpcCall<'a> {
     }
 
     /// V03-GRPC-007: who gets no extended card gets the public one.
-    fn public_card(&self, card: &Card, error: Error) -> Result<Reply> {
+    fn public_card(&self, agent: &Hosted, error: Error) -> Result<Reply> {
         let none = matches!(
             error.kind(),
             ErrorKind::UnsupportedOperation
@@ -245,7 +250,12 @@ impl<'a> GrpcCall<'a> {
                 | ErrorKind::PermissionDenied
         );
         let wanted = self.operation == Operation::GetExtendedCard && facts(self.dialect.version()).grpc_card_for_all;
-        if none && wanted { Ok(Reply::Card(Box::new(card.clone()))) } else { Err(error) }
+        if !none || !wanted {
+            return Err(error);
+        }
+        let mut card = Box::new(agent.card.clone());
+        agent.move_to(&mut card, self.router.hosts.of(self.head));
+        Ok(Reply::Card(card))
     }
 
     /// A webhook's config with the tenant by which its agent is found, as the client knows it.

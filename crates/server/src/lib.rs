@@ -18,6 +18,8 @@ mod grpc;
 #[cfg(not(feature = "grpc"))]
 #[path = "no_grpc.rs"]
 mod grpc;
+mod hosted;
+mod hosts;
 mod jsonrpc;
 mod limit;
 mod metrics;

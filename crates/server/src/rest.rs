@@ -9,8 +9,9 @@ use http::{HeaderValue, Method, Response, StatusCode, header::CONTENT_TYPE, requ
 use crate::{
     body::Body,
     exchange::{Exchange, error_headers, version_of},
+    hosted::Hosted,
     jsonrpc,
-    router::{Hosted, Inner},
+    router::Inner,
     sse::EventBody,
 };
 

@@ -4,6 +4,7 @@
 //! request --> Router -+-- content type application/grpc ----------> grpc.rs
 //!                     +-- /healthz /readyz /metrics /…/jwks.json …  here
 //!                     +-- what else is served there                 route.rs
+//!                     +-- no agent's path                            a list of the agents, or where they are: well_known.rs
 //!                     +-- the agent whose path it is
 //!                           +-- GET  …/.well-known/agent-card.json  card.rs
 //!                           +-- POST …                              jsonrpc.rs
@@ -23,14 +24,14 @@ use std::{
 };
 
 use chancery_core::{
-    Binding, BoxError, Bytes, Card, Error, GrantLookup, Operations, Result, ScopeTokens, Version,
+    BoxError, Bytes, Card, Error, GrantLookup, Operations, Result,
     clock::{Clock as _, SystemClock},
     sync::{Mutex, RwLock},
 };
 use chancery_wire::version::{CardForm, card_form};
 use http::{
     HeaderValue, Method, Request, Response, StatusCode,
-    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE},
+    header::{ALLOW, CONTENT_TYPE, VARY},
     request::Parts,
 };
 use tokio_util::sync::CancellationToken;
@@ -38,13 +39,16 @@ use tower_service::Service;
 
 pub use self::builder::Builder;
 use crate::{
-    auth::{Auth, Denial},
+    auth::Denial,
     body::Body,
-    card::{CardFiles, CardSigner},
+    card::CardSigner,
     cors::Cors,
     endpoint::{Defaults, Endpoint, EndpointOptions, Site},
     exchange::{self, Exchange},
-    grpc, jsonrpc,
+    grpc,
+    hosted::Hosted,
+    hosts::{Hosts, names_its_host},
+    jsonrpc,
     limit::{Limiter, Limits},
     metrics::Meter,
     rest,
@@ -83,6 +87,12 @@ pub(crate) struct Inner {
     /// The longest path first.
     agents: RwLock<Arc<[Arc<Hosted>]>>,
     defaults: Defaults,
+    /// The base URLs that it is reached by.
+    pub(crate) hosts: Arc<Hosts>,
+    /// Whether requests of HTTP/1.1 must name their host.
+    demands_host: bool,
+    /// The path of the agent that requests are for which cannot name one: empty, or `/` and a name.
+    pub(crate) unnamed: String,
     /// Held while agents or their signer change.
     changing: Mutex<()>,
     pub(crate) limits: Limits,
@@ -100,63 +110,6 @@ pub(crate) struct Inner {
     pub(crate) grpc: grpc::Services,
 }
 
-/// An agent that is served.
-pub(crate) struct Hosted {
-    /// Its key on the server; also the tenant by which gRPC finds it.
-    pub(crate) key: String,
-    /// Where it is: empty, or `/` and a name.
-    pub(crate) path: String,
-    /// The tenant that its card declares; empty for none. Over gRPC the key stands for it.
-    pub(crate) tenant: String,
-    /// Its name in the catalog.
-    pub(crate) listed: String,
-    pub(crate) operations: Arc<dyn Operations>,
-    /// Who knows what grants open, if anybody does.
-    pub(crate) grants: Option<Arc<dyn GrantLookup>>,
-    pub(crate) card: Card,
-    pub(crate) cards: CardFiles,
-    /// The extensions that it knows.
-    pub(crate) extensions: Vec<String>,
-    pub(crate) versions: Vec<Version>,
-    pub(crate) bindings: Vec<Binding>,
-    /// Who may call it; everybody when nothing is said.
-    pub(crate) auth: Option<Arc<Auth>>,
-    /// Who verifies the scope tokens that come with calls; without, they say nothing.
-    pub(crate) scope_tokens: Option<Arc<dyn ScopeTokens>>,
-    /// What its cards are signed with, if they are.
-    pub(crate) signer: Option<Arc<dyn CardSigner>>,
-    /// Whether that was said of this agent alone.
-    own_signer: bool,
-}
-
-impl Hosted {
-    /// Where the agent is, as its card says.
-    pub(crate) fn url(&self) -> &str {
-        self.card.supported_interfaces.first().map_or("", |interface| interface.url.as_str())
-    }
-
-    /// The same agent, its cards signed by something else.
-    fn signed(&self, signer: Option<Arc<dyn CardSigner>>, since: HeaderValue) -> Result<Self> {
-        Ok(Self {
-            key: self.key.clone(),
-            path: self.path.clone(),
-            tenant: self.tenant.clone(),
-            listed: self.listed.clone(),
-            operations: self.operations.clone(),
-            grants: self.grants.clone(),
-            cards: CardFiles::new(&self.card, &self.key, signer.as_deref(), since)?,
-            card: self.card.clone(),
-            extensions: self.extensions.clone(),
-            versions: self.versions.clone(),
-            bindings: self.bindings.clone(),
-            auth: self.auth.clone(),
-            scope_tokens: self.scope_tokens.clone(),
-            signer,
-            own_signer: self.own_signer,
-        })
-    }
-}
-
 impl Router {
     /// A router without agents, to be filled.
     pub fn builder() -> Builder {
@@ -166,7 +119,7 @@ impl Router {
     /// The base of every URL in the cards.
     #[must_use]
     pub fn base_url(&self) -> &str {
-        &self.inner.defaults.base
+        self.inner.hosts.url(0)
     }
 
     /// How much of everything is allowed.
@@ -209,25 +162,8 @@ impl Router {
             }
         }
         let _changing = self.inner.changing.lock();
-        let own_signer = site.signer.is_some();
-        let signer = site.signer.unwrap_or_else(|| defaults.signer.read().clone());
-        let agent = Hosted {
-            cards: CardFiles::new(&card, &site.key, signer.as_deref(), now()?)?,
-            extensions: card.capabilities.extensions.iter().map(|extension| extension.uri.clone()).collect(),
-            key: site.key,
-            path: site.path,
-            tenant: site.tenant,
-            listed: site.listed,
-            operations,
-            grants,
-            card,
-            versions: site.versions,
-            bindings: site.bindings,
-            auth: site.auth,
-            scope_tokens: defaults.scope_tokens.clone(),
-            signer,
-            own_signer,
-        };
+        let signer = defaults.signer.read().clone();
+        let agent = Hosted::new(site, card, (operations, grants), defaults.scope_tokens.clone(), signer, now()?)?;
         self.inner.change(|agents| {
             agents.retain(|known| known.key != agent.key);
             agents.push(Arc::new(agent));
@@ -371,8 +307,12 @@ impl Inner {
         B: http_body::Body<Data = Bytes>,
         B::Error: Into<BoxError>,
     {
+        if self.demands_host && !names_its_host(head) {
+            self.meter.refused();
+            return no_host();
+        }
         let path = head.uri.path();
-        if let Some(response) = self.own(&head.method, path) {
+        if let Some(response) = self.own(head) {
             return response;
         }
         if let Some(route) = self.routes.iter().find(|route| route.holds(path)) {
@@ -380,14 +320,15 @@ impl Inner {
         }
         let agents = self.agents();
         let Some(agent) = find(&agents, path) else {
-            self.meter.refused();
-            return nothing_here();
+            return self.nowhere(&agents, head);
         };
         let below = &head.uri.path()[agent.path.len()..];
         let form = if below.is_empty() || below == "/" { Some(CardForm::Merged) } else { card_form(below) };
         let mut response = match (&head.method, form) {
             (&Method::OPTIONS, form) => return self.cors.preflight(&head.headers, form.is_some()),
-            (&Method::GET | &Method::HEAD, Some(form)) => return agent.cards.answer(form, head.uri.query(), &head.headers),
+            (&Method::GET | &Method::HEAD, Some(form)) => {
+                return agent.cards(self.hosts.of(head)).answer(form, head.uri.query(), &head.headers);
+            }
             (&Method::POST, Some(CardForm::Merged)) if below.len() <= 1 => match Exchange::begin(self, agent, head, peer).await {
                 Ok(exchange) => match exchange.read(body).await {
                     Ok(body) => jsonrpc::answer(&exchange, &body).await,
@@ -401,6 +342,24 @@ impl Inner {
             }
             (_, None) => Box::pin(rest::answer(self, agent, head, peer, below, body)).await,
         };
+        self.cors.allow(&head.headers, response.headers_mut());
+        response
+    }
+
+    /// Answers a request to a path where no agent is. At the root there is a list of those that are elsewhere.
+    fn nowhere(&self, agents: &[Arc<Hosted>], head: &Parts) -> Response<Body> {
+        let at = self.hosts.of(head);
+        if head.uri.path() == "/" && matches!(head.method, Method::GET | Method::HEAD) {
+            let list = || self.documents.read().catalog(at).map(|catalog| well_known::document(catalog, "application/json"));
+            let page = well_known::wants_page(&head.headers).then(|| well_known::page(self.hosts.url(at), agents));
+            if let Some(mut response) = page.or_else(list) {
+                response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
+                return response;
+            }
+        }
+        self.meter.refused();
+        let error = well_known::no_agent(self.hosts.url(at), agents);
+        let mut response = rest::refusal(&error, StatusCode::NOT_FOUND);
         self.cors.allow(&head.headers, response.headers_mut());
         response
     }
@@ -428,7 +387,7 @@ impl Inner {
         let mut changed = agents.to_vec();
         change(&mut changed);
         *agents = sorted(changed);
-        *self.documents.write() = self.well_known.documents(&agents);
+        *self.documents.write() = self.well_known.documents(&self.hosts, &agents);
     }
 
     /// Counts and tells of a caller that is not let in. Who tries too often is told to wait, if there is a pace to keep.
@@ -443,13 +402,14 @@ impl Inner {
     }
 
     /// What the server says about itself.
-    fn own(&self, method: &Method, path: &str) -> Option<Response<Body>> {
+    fn own(&self, head: &Parts) -> Option<Response<Body>> {
         let text = |text: String, content_type| {
             let mut response = Response::new(Body::bytes(text));
             response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
             response
         };
         let plain = "text/plain; charset=utf-8";
+        let path = head.uri.path();
         let response = match path {
             "/healthz" => text("ok\n".to_owned(), plain),
             "/readyz" if self.shutdown.is_cancelled() => {
@@ -463,16 +423,13 @@ impl Inner {
                 let documents = self.documents.read().clone();
                 let (document, content_type) = match path {
                     well_known::KEYS_PATH => (documents.keys?, "application/jwk-set+json"),
-                    _ => (documents.catalog?, "application/json"),
+                    _ => (documents.catalog(self.hosts.of(head))?, "application/json"),
                 };
-                let mut response = Response::new(Body::bytes(document));
-                response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-                response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
-                response
+                well_known::document(document, content_type)
             }
             _ => return None,
         };
-        Some(if matches!(*method, Method::GET | Method::HEAD) { response } else { not_allowed("GET, HEAD") })
+        Some(if matches!(head.method, Method::GET | Method::HEAD) { response } else { not_allowed("GET, HEAD") })
     }
 }
 
@@ -494,9 +451,9 @@ fn find<'a>(agents: &'a [Arc<Hosted>], path: &str) -> Option<&'a Hosted> {
     agents.iter().find(at).map(|agent| &**agent)
 }
 
-fn nothing_here() -> Response<Body> {
-    let error = Error::new(chancery_core::ErrorKind::MethodNotFound, "There is no agent at this path");
-    rest::refusal(&error, StatusCode::NOT_FOUND)
+fn no_host() -> Response<Body> {
+    let error = Error::new(chancery_core::ErrorKind::InvalidRequest, "A request has one Host header (RFC 9112, section 3.2)");
+    rest::refusal(&error, StatusCode::BAD_REQUEST)
 }
 
 fn not_allowed(allowed: &'static str) -> Response<Body> {

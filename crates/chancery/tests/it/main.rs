@@ -11,10 +11,12 @@
 mod address;
 mod agent;
 mod auth;
+mod catalog;
 mod examples;
 mod grant;
 mod grpc;
 mod handoff;
+mod hosts;
 mod isolation;
 mod lazy;
 mod malformed;

@@ -16,6 +16,7 @@ use crate::{
     card::CardSigner,
     cors::Cors,
     endpoint::{Defaults, Endpoint, demand_built, tidy},
+    hosts::Hosts,
     limit::{Limiter, Limits},
     metrics::Meter,
     route::Route,
@@ -31,6 +32,9 @@ const BINDINGS: &[Binding] =
 pub struct Builder {
     endpoints: Vec<Endpoint>,
     base: String,
+    hosts: Vec<String>,
+    demands_host: bool,
+    unnamed: Option<String>,
     several: Option<bool>,
     versions: Vec<Version>,
     bindings: Vec<Binding>,
@@ -52,6 +56,9 @@ impl Builder {
         Self {
             endpoints: Vec::new(),
             base: "http://localhost".to_owned(),
+            hosts: Vec::new(),
+            demands_host: false,
+            unnamed: None,
             several: None,
             versions: Version::RELEASED.to_vec(),
             bindings: BINDINGS.to_vec(),
@@ -78,6 +85,27 @@ impl Builder {
     /// How the world reaches the router, such as `https://agents.example`: the base of every URL in the cards.
     pub fn base_url(mut self, url: impl Into<String>) -> Self {
         self.base = url.into();
+        self
+    }
+
+    /// Other names by which the router is reached: a host such as `agents.internal`, a host and a port, or a base URL. A card that is asked
+    /// for under one of them, by the `Host` header, names that one in its URLs. Every other `Host` gets [`base_url`](Self::base_url).
+    pub fn hosts(mut self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.hosts.extend(hosts.into_iter().map(Into::into));
+        self
+    }
+
+    /// Refuses requests of HTTP/1.1 that do not have exactly one `Host` header, as RFC 9112 says. For those who accept connections
+    /// themselves; other HTTP servers have looked already.
+    pub fn demand_host(mut self, demand: bool) -> Self {
+        self.demands_host = demand;
+        self
+    }
+
+    /// The path of the agent that calls over gRPC are for in versions that cannot name one, where there are several agents. When not said, the
+    /// one at `/`, or else the one that was added first.
+    pub fn unnamed(mut self, path: impl Into<String>) -> Self {
+        self.unnamed = Some(tidy(&path.into()));
         self
     }
 
@@ -157,7 +185,7 @@ impl Builder {
     }
 
     /// Lists the agents in a catalog at `/.well-known/ai-catalog.json`, under identifiers that begin with this and end with the key of
-    /// each, such as `urn:air:example.com:agents`.
+    /// each, such as `urn:air:example.com:agents`. When not said, agents that are not one alone at `/` are listed under the name of the host.
     pub fn catalog(mut self, prefix: impl Into<String>) -> Self {
         self.catalog = Some(prefix.into());
         self
@@ -179,7 +207,7 @@ impl Builder {
     /// The router.
     ///
     /// # Errors
-    /// When `auth` means nothing, or a card cannot be written or signed.
+    /// When `auth` or one of the `hosts` means nothing, or a card cannot be written or signed.
     pub fn build(self) -> Result<Router> {
         let key_client = match self.key_client {
             Some(client) => client,
@@ -189,8 +217,12 @@ impl Builder {
             auth.prepare(&key_client, self.certificates)?;
         }
         demand_built(&self.bindings)?;
+        let hosts = Arc::new(Hosts::new(&self.base, &self.hosts)?);
+        let paths: Vec<_> = self.endpoints.iter().map(|endpoint| tidy(&endpoint.path)).collect();
+        let unnamed = self.unnamed.or_else(|| paths.iter().min_by_key(|path| !path.is_empty()).cloned()).unwrap_or_default();
         let defaults = Defaults {
-            base: self.base.trim_end_matches('/').to_owned(),
+            hosts: hosts.clone(),
+            unnamed: unnamed.clone(),
             several: self.several.unwrap_or(self.endpoints.len() > 1),
             versions: self.versions,
             bindings: self.bindings,
@@ -200,7 +232,7 @@ impl Builder {
             certificates: self.certificates,
             signer: RwLock::new(self.signer),
         };
-        let well_known = WellKnown { keys: self.keys, base: defaults.base.clone(), catalog: self.catalog };
+        let well_known = WellKnown { keys: self.keys, catalog: self.catalog };
         let shutdown = CancellationToken::new();
         let inner = Inner {
             agents: RwLock::new(sorted(Vec::new())),
@@ -212,7 +244,10 @@ impl Builder {
             lenient_version: self.lenient_version,
             cors: Cors(self.origins),
             routes: self.routes,
-            documents: RwLock::new(well_known.documents(&[])),
+            documents: RwLock::new(well_known.documents(&hosts, &[])),
+            hosts,
+            demands_host: self.demands_host,
+            unnamed,
             well_known,
             #[cfg(feature = "grpc")]
             grpc: crate::grpc::Services::new(shutdown.clone()),

@@ -18,6 +18,11 @@ async fn broken_http_gets_its_status_and_harms_nobody_else() {
         ("a header without a colon", b"GET / HTTP/1.1\r\nhost\r\n\r\n".to_vec(), 400),
         ("a header name with a space", b"GET / HTTP/1.1\r\nho st: localhost\r\n\r\n".to_vec(), 400),
         ("a NUL in a header", b"GET / HTTP/1.1\r\nhost: local\0host\r\n\r\n".to_vec(), 400),
+        // RFC 9112, section 3.2.
+        ("no host", b"GET /healthz HTTP/1.1\r\n\r\n".to_vec(), 400),
+        ("two hosts", b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nhost: localhost\r\n\r\n".to_vec(), 400),
+        ("a call without a host", b"POST / HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}".to_vec(), 400),
+        ("HTTP/1.0 without a host", b"GET /healthz HTTP/1.0\r\n\r\n".to_vec(), 200),
         ("a length that is none", format!("{call}content-length: many\r\n\r\n").into_bytes(), 400),
         ("a negative length", format!("{call}content-length: -1\r\n\r\n").into_bytes(), 400),
         ("two lengths", format!("{call}content-length: 1\r\ncontent-length: 2\r\n\r\n{{}}").into_bytes(), 400),
