@@ -264,7 +264,8 @@ impl Client {
     /// Whether a URL is where this client's agent is: where its card came from, or where it is called.
     pub(crate) fn shares_origin(&self, url: &Url) -> bool {
         let home = self.0.home.as_ref().and_then(|home| discover::parse(&home.url).ok());
-        home.is_some_and(|home| home.origin() == url.origin()) || self.peer().origin == url.origin().ascii_serialization()
+        home.is_some_and(|home| home.origin() == url.origin() || discover::same_port_here(&home, url))
+            || self.peer().origin == url.origin().ascii_serialization()
     }
 
     /// A client for another agent, to which a task went. To an interface on this client's own origin it is as this one; elsewhere it

@@ -313,6 +313,12 @@ pub(crate) fn is_local(url: &Url) -> bool {
     }
 }
 
+/// Whether two URLs are the same port of this machine, whatever each calls it: a card names the host that it was asked for by, an agent that
+/// passes a task on knows the server's first name.
+pub(crate) fn same_port_here(one: &Url, other: &Url) -> bool {
+    is_local(one) && is_local(other) && (one.scheme(), one.port_or_known_default()) == (other.scheme(), other.port_or_known_default())
+}
+
 /// Where to look for a card, in this order; there is at least one place.
 fn places(url: &Url) -> Vec<Place> {
     let here = Place::of(url);

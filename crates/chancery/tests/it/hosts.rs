@@ -1,8 +1,8 @@
 //! The URLs of cards: those of the host that a card was asked for by, if it is one of the server's.
 
-use chancery::{Running, Server, Signing};
+use chancery::{Client, Follow, Handoff, Running, Server, Signing, TaskState};
 use chancery_core::{Binding, Card};
-use chancery_engine::{Failure, Outcome, Turn, store::Memory};
+use chancery_engine::{Engine, Failure, Outcome, Turn, store::Memory};
 use chancery_signing::{Algorithm, SigningKey};
 use serde_json::{Value, json};
 
@@ -109,5 +109,33 @@ async fn an_extended_card_names_the_same_host() {
     let answer = request.header("content-type", "application/json").body(call).send().await.unwrap().text().await.unwrap();
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(answer["result"]["supportedInterfaces"][0]["url"], format!("http://{host}"), "{answer}");
+    running.shutdown().await;
+}
+
+/// Passes work on to where it is told.
+async fn pass(turn: Turn) -> Result<Outcome, Failure> {
+    Ok(Outcome::transfer(Handoff::to(turn.text()).part("work")))
+}
+
+async fn work(turn: Turn) -> Result<Outcome, Failure> {
+    turn.status("working").await?;
+    Ok(Outcome::Completed)
+}
+
+/// An agent knows the others of its server by the server's first name; a client that came by another name goes on there.
+#[tokio::test]
+async fn a_client_follows_a_task_on_the_same_port_by_whatever_name() {
+    let card = |name: &str| Card::new(name, "Does a part").skill("part", "Does a part");
+    let server = Server::several().agent("/a", Engine::new(card("A"), pass)).agent("/b", Engine::new(card("B"), work));
+    let running = server.store(Memory::new()).bind("127.0.0.1:0").await.unwrap();
+    let here = format!("http://localhost:{}/a", running.local_addr().port());
+    let client = Client::builder().follow_handoffs(Follow::same_origin()).connect(&here).await.unwrap();
+    let mut events = client.stream(format!("{}/b", running.url())).await.unwrap();
+    let (mut followed, mut last) = (Vec::new(), None);
+    while let Some(update) = events.try_next().await.unwrap() {
+        followed.extend(update.handoff.as_ref().map(|handoff| handoff.followed));
+        last = update.event.state().or(last);
+    }
+    assert_eq!((followed, last), (vec![true], Some(TaskState::Completed)));
     running.shutdown().await;
 }
