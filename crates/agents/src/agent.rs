@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use chancery::Mount;
 use chancery_config as config;
-use chancery_core::{Card, Version};
+use chancery_core::{Binding, Card, Version};
 use chancery_engine::{
     Builder, Engine, Failure, OnRestart, Outcome, Turn,
     delegation::{Guarded, Lattice},
@@ -24,6 +24,7 @@ use crate::{
 pub struct Agent {
     config: config::Agent,
     versions: Vec<Version>,
+    bindings: Vec<Binding>,
     /// The card for callers who are known, if it is another one.
     extended: Option<Card>,
     /// What it may pass on, if that is said.
@@ -43,7 +44,7 @@ struct Run {
 impl Agent {
     pub(crate) fn new(
         agent: &config::Agent,
-        versions: &[Version],
+        server: &config::Server,
         lattice: &config::Lattice,
         children: &Children,
         handoffs: Option<Handoffs>,
@@ -55,7 +56,8 @@ impl Agent {
             _ => (!agent.skill_scopes.is_empty()).then(|| agent.card.clone()),
         };
         Self {
-            versions: agent.versions.clone().unwrap_or_else(|| versions.to_vec()),
+            versions: agent.versions.clone().unwrap_or_else(|| server.versions.clone()),
+            bindings: agent.bindings.clone().unwrap_or_else(|| server.bindings.clone()),
             extended,
             lattice: settings::lattice(lattice, &agent.name),
             run: Run { executor: executor(agent, &shared), limit: agent.concurrency.map(|turns| Arc::new(Semaphore::new(turns))) },
@@ -109,7 +111,7 @@ impl Agent {
     /// The mount with the name, the tenant, the versions and the bindings of the agent.
     pub(crate) fn placed(&self, mount: Mount) -> Mount {
         let mount = mount.key(&self.config.name).tenant(&self.config.tenant);
-        mount.versions(self.versions.iter().copied()).bindings(self.config.bindings.iter().copied())
+        mount.versions(self.versions.iter().copied()).bindings(self.bindings.iter().copied())
     }
 }
 

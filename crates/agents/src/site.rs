@@ -125,7 +125,8 @@ impl Site {
     /// The server with everything but its agents.
     fn server(&self, store: Arc<dyn Store>) -> Result<Server> {
         let said = &self.config.server;
-        let mut server = Server::several().shared_store(store).versions(said.versions.iter().copied());
+        let mut server =
+            Server::several().shared_store(store).versions(said.versions.iter().copied()).bindings(said.bindings.iter().copied());
         server = server.lenient_version(said.lenient_version).grace(said.drain).limits(self.limits()).guard(self.guard()?);
         if let Some(pauses) = &self.config.push.schedule {
             server = server.schedule(Schedule::new(pauses.iter().copied()));
@@ -136,6 +137,7 @@ impl Site {
         if let Some(url) = &said.public_url {
             server = server.public_url(url);
         }
+        server = server.hosts(&said.hosts);
         if let Some(tls) = self.tls()? {
             server = server.tls(tls);
         }
@@ -223,7 +225,7 @@ impl Served {
 /// The agents of a configuration. Their processes belong to `children`, which is stopped after the server; `url` is told where that is.
 pub(crate) fn build(config: &Config, children: &Children, url: &ServerUrl) -> Vec<Agent> {
     let handoffs = Handoffs::new(config, url);
-    config.agents.iter().map(|agent| Agent::new(agent, &config.server.versions, &config.lattice, children, handoffs.clone())).collect()
+    config.agents.iter().map(|agent| Agent::new(agent, &config.server, &config.lattice, children, handoffs.clone())).collect()
 }
 
 /// The mount with the rules of its agent, if it has rules of its own.

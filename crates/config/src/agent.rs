@@ -27,8 +27,8 @@ pub struct Agent {
     pub card_file: Option<PathBuf>,
     /// The tenant that its interfaces declare; empty for none. No key of the file says it.
     pub tenant: String,
-    /// The bindings it is served in, the preferred one first.
-    pub bindings: Vec<Binding>,
+    /// The bindings it is served in, the preferred one first; `None` for those of the server.
+    pub bindings: Option<Vec<Binding>>,
     /// The versions it is served in; `None` for those of the server.
     pub versions: Option<Vec<Version>>,
     /// How long it may work on one message.
@@ -56,7 +56,7 @@ pub enum OnRestart {
 }
 
 impl Agent {
-    /// An agent of which only this is said: served at the root, in every binding and in the versions of the server.
+    /// An agent of which only this is said: served at the root, in the bindings and the versions of the server.
     #[must_use]
     pub fn new(name: impl Into<String>, card: Card, backend: Backend) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl Agent {
             card,
             card_file: None,
             tenant: String::new(),
-            bindings: BINDINGS.map(|(_, binding)| binding).to_vec(),
+            bindings: None,
             versions: None,
             timeout: Duration::from_secs(600),
             concurrency: None,
@@ -149,7 +149,7 @@ pub(crate) fn read<'t>(
         card,
         tenant: String::new(),
         card_file: card_file.map(|file| folder.join(file.value)),
-        bindings: section.choices("bindings", &BINDINGS)?.unwrap_or_else(|| BINDINGS.map(|(_, binding)| binding).to_vec()),
+        bindings: section.choices("bindings", &BINDINGS)?,
         versions: section.choices("versions", &VERSIONS)?,
         timeout: or(section.duration("timeout")?, || Duration::from_secs(600)),
         concurrency: section.count("concurrency")?.map(|count| count.value),

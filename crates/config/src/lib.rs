@@ -47,6 +47,8 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
+use url::Url;
+
 use self::section::{Document, Keys, Result, Section, Value, kind};
 pub use self::{
     agent::{Agent, OnRestart},
@@ -117,10 +119,14 @@ pub struct Server {
     pub listen: String,
     /// The base of every URL in the cards.
     pub public_url: Option<String>,
+    /// Other names by which clients reach the server.
+    pub hosts: Vec<String>,
     /// The folder of the store.
     pub data: PathBuf,
     /// The served versions.
     pub versions: Vec<Version>,
+    /// The served bindings, the preferred one first.
+    pub bindings: Vec<Binding>,
     /// Whether a request without a version header is read by its shape.
     pub lenient_version: bool,
     /// How long running tasks may go on when the server stops.
@@ -247,8 +253,10 @@ const SECTIONS: Keys = Keys::new(
     ],
     &["bus", "trust"],
 );
-const SERVER: Keys =
-    Keys::new(&["listen", "public_url", "data", "versions", "lenient_version", "drain", "reload"], &["console", "database", "bus"]);
+const SERVER: Keys = Keys::new(
+    &["listen", "public_url", "hosts", "data", "versions", "bindings", "lenient_version", "drain", "reload"],
+    &["console", "database", "bus"],
+);
 const STORE: Keys = Keys::new(&["ephemeral", "durability"], &["database"]);
 const PUSH: Keys = Keys::new(&["allow", "schedule"], &["timeout", "signing_key"]);
 const GUARD: Keys = Keys::new(&["allow", "loopback"], &[]);
@@ -364,12 +372,26 @@ fn server(mut section: Section<'_, '_>, folder: &Path) -> Result<Server> {
     Ok(Server {
         listen: or(listen, || "127.0.0.1:8080".to_owned()),
         public_url: public_url.map(|url| url.value.trim_end_matches('/').to_owned()),
+        hosts: hosts(&mut section)?,
         data: folder.join(or(section.text("data")?, || ".a2a".to_owned())),
         versions: section.choices("versions", &VERSIONS)?.unwrap_or_else(|| VERSIONS.map(|(_, version)| version).to_vec()),
+        bindings: section.choices("bindings", &BINDINGS)?.unwrap_or_else(|| BINDINGS.map(|(_, binding)| binding).to_vec()),
         lenient_version: or(section.flag("lenient_version")?, || false),
         drain: or(section.duration("drain")?, || Duration::from_secs(30)),
         reload: or(section.flag("reload")?, || true),
     })
+}
+
+fn hosts(section: &mut Section<'_, '_>) -> Result<Vec<String>> {
+    let hosts = or(section.texts("hosts")?, Vec::new);
+    for host in &hosts {
+        if !is_host(&host.value) {
+            let what = format!("hosts must name hosts, not {:?}", host.value);
+            let hint = "write a host like \"agents.internal\", \"10.0.0.7:8080\" or \"https://agents.example.com\"";
+            return Err(section.error(host, what).with_hint(hint));
+        }
+    }
+    Ok(hosts.into_iter().map(|host| host.value).collect())
 }
 
 fn store(mut section: Section<'_, '_>) -> Result<Store> {
@@ -522,6 +544,18 @@ fn is_network(text: &str) -> bool {
         (Ok(std::net::IpAddr::V4(_)), Ok(length)) => length <= 32,
         (Ok(std::net::IpAddr::V6(_)), Ok(length)) => length <= 128,
         _ => false,
+    }
+}
+
+/// Whether a text is a host, with or without a port, or a URL with one.
+fn is_host(text: &str) -> bool {
+    let is_url = |text: &str| {
+        let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.username().is_empty());
+        url.filter(|url| url.has_host() && url.query().is_none() && url.fragment().is_none())
+    };
+    match text.contains("://") {
+        true => is_url(text).is_some(),
+        false => is_url(&format!("http://{text}")).is_some_and(|url| url.path() == "/" && !text.ends_with(['/', ':'])),
     }
 }
 

@@ -80,8 +80,10 @@ fn everything_that_is_said_is_read() {
         [server]
         listen = "[::1]:0"
         public_url = "https://${NAME}.example.com/"
+        hosts = ["agents.internal", "10.0.0.7:8080", "[::1]:80", "https://a.example/x"]
         data = "tasks"
         versions = ["1.0", "0.3"]
+        bindings = ["grpc", "jsonrpc"]
         lenient_version = true
         drain = "1m30s"
         reload = false
@@ -133,6 +135,8 @@ fn everything_that_is_said_is_read() {
     assert_eq!(config.server.public_url.as_deref(), Some("https://harbor.example.com"));
     assert!(config.server.data.is_absolute() && config.server.data.ends_with("tasks"));
     assert_eq!(config.server.versions, [Version::V1_0, Version::V0_3]);
+    assert_eq!(config.server.bindings, [Binding::Grpc, Binding::JsonRpc]);
+    assert_eq!(config.server.hosts, ["agents.internal", "10.0.0.7:8080", "[::1]:80", "https://a.example/x"]);
     assert_eq!((config.server.drain, config.server.reload, config.server.lenient_version), (Duration::from_secs(90), false, true));
     assert_eq!(config.store, Store { ephemeral: true, durability: Durability::Process });
     assert_eq!(config.push.allow, ["10.0.0.0/8", "fd00::/8"]);
@@ -143,7 +147,7 @@ fn everything_that_is_said_is_read() {
     assert_eq!(config.log, Log { json: true, level: LogLevel::Debug });
     let [words, talk] = &config.agents[..] else { panic!("two agents") };
     assert_eq!((words.path.as_str(), talk.path.as_str()), ("/count/words", "/talk"));
-    assert_eq!((words.bindings.as_slice(), words.versions.as_deref()), (&[Binding::HttpJson][..], Some(&[Version::V1_0][..])));
+    assert_eq!((words.bindings.as_deref(), words.versions.as_deref()), (Some(&[Binding::HttpJson][..]), Some(&[Version::V1_0][..])));
     assert_eq!((words.timeout, words.concurrency), (Duration::from_millis(500), Some(2)));
     assert_eq!(words.on_restart, OnRestart::Rerun);
     let skills: Vec<_> =
@@ -216,6 +220,14 @@ fn what_is_wrong_is_said_with_its_place_and_a_suggestion() {
         (
             "[server]\npublic_url = \"agents.example.com\"\n",
             "a2a.toml:2:14: public_url must begin with http:// or https://, not \"agents.example.com\"\n  |\n2 | public_url = \"agents.example.com\"\n  |              ^^^^^^^^^^^^^^^^^^^^",
+        ),
+        (
+            "[server]\nhosts = [\"a.example\", \"a b\"]\n",
+            "a2a.toml:2:23: hosts must name hosts, not \"a b\"\n  |\n2 | hosts = [\"a.example\", \"a b\"]\n  |                       ^^^^^\nhint: write a host like \"agents.internal\", \"10.0.0.7:8080\" or \"https://agents.example.com\"",
+        ),
+        (
+            "[server]\nbindings = [\"jsonrcp\"]\n",
+            "a2a.toml:2:13: bindings must be \"jsonrpc\" or \"rest\" or \"grpc\", not \"jsonrcp\"\n  |\n2 | bindings = [\"jsonrcp\"]\n  |             ^^^^^^^^^\nhint: did you mean \"jsonrpc\"?",
         ),
         (
             "[server]\ndata = \"${HARBOR}/x\"\n",

@@ -126,7 +126,7 @@ pub(crate) fn agents() -> impl Iterator<Item = Agent> {
         let mut agent = Agent::new(variant.name, variant.card(), Backend::Demo);
         agent.path = variant.path.to_owned();
         agent.tenant = variant.tenant.to_owned();
-        agent.bindings = variant.bindings.to_vec();
+        agent.bindings = Some(variant.bindings.to_vec());
         agent.versions = Some(variant.versions.to_vec());
         agent
     })

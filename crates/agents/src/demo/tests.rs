@@ -162,7 +162,8 @@ async fn a_task_may_be_in_no_state() {
 fn every_card_is_valid_and_its_own() {
     let made: Vec<_> = cards::agents().collect();
     for (at, one) in made.iter().enumerate() {
-        let card = one.card.clone().interface("http://localhost:8080/", one.bindings[0], one.versions.as_ref().unwrap()[0]);
+        let card =
+            one.card.clone().interface("http://localhost:8080/", one.bindings.as_ref().unwrap()[0], one.versions.as_ref().unwrap()[0]);
         card.validate().unwrap_or_else(|error| panic!("{}: {error}", one.path));
         assert!(made[..at].iter().all(|other| other.path != one.path && other.name != one.name));
     }

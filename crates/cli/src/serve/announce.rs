@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use chancery_agents::Served;
-use chancery_core::Binding;
 use serde_json::json;
 
 /// Says where everything is, and what to try.
@@ -23,7 +22,7 @@ pub(super) fn announcement(source: &str, served: &Served, json: bool) -> String 
         return format!("{ready}\n");
     }
     let versions: Vec<_> = config.server.versions.iter().map(|version| version.as_str()).collect();
-    let bindings: Vec<_> = [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc].iter().map(|binding| binding.as_str()).collect();
+    let bindings: Vec<_> = config.server.bindings.iter().map(|binding| binding.as_str()).collect();
     let mut text = String::new();
     let mut line = |line: String| text.extend([line.as_str(), "\n"]);
     line(format!("Config: {}", source));

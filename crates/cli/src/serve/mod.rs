@@ -9,13 +9,13 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 use chancery_agents::{Served, Site, demo};
-use chancery_config::{BINDINGS, Config, Tls, VERSIONS, Watch, default_file, duration};
+use chancery_config::{Agent, BINDINGS, Backend, Config, Tls, VERSIONS, Watch, default_file, duration};
 use chancery_core::Binding;
 use clap::Args;
 
 use self::announce::announcement;
 
-use crate::{context::Context, log, print::Printer, trouble::Trouble};
+use crate::{context::Context, log, print::Printer, settings, trouble::Trouble};
 
 /// The file that is looked for when none is named.
 const FILE: &str = "a2a.toml";
@@ -50,6 +50,9 @@ pub(crate) struct Serve {
     /// The versions to serve, such as 1.0,0.3
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     versions: Vec<String>,
+    /// The bindings to serve, best first: jsonrpc, rest (or http+json) and grpc
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = read_binding)]
+    bindings: Vec<Binding>,
     /// Take a call of 1.0 for what it is although it does not name its version
     #[arg(long)]
     lenient_version: bool,
@@ -100,16 +103,20 @@ pub(crate) struct Serve {
     log_level: Option<String>,
     /// The bindings of the agent without a file: `--transport`, as an older program had it.
     #[arg(skip)]
-    bindings: Vec<Binding>,
+    transports: Vec<Binding>,
 }
 
 fn read_duration(text: &str) -> Result<Duration, String> {
     duration(text).ok_or_else(|| "a time is written 500ms, 2s, 5m or 1h30m".to_owned())
 }
 
+fn read_binding(text: &str) -> Result<Binding, String> {
+    settings::binding(text).map_err(|trouble| trouble.message)
+}
+
 /// Serves until it is asked to stop.
 pub(crate) fn run(context: &Context, mut arguments: Serve) -> Result<(), Trouble> {
-    arguments.bindings.clone_from(&context.settings.transports);
+    arguments.transports.clone_from(&context.settings.transports);
     let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = built.map_err(|error| Trouble::internal(format!("no runtime can be started: {error}")))?;
     let printer = &context.printer;
@@ -151,18 +158,20 @@ async fn serve(arguments: &Serve, printer: &Printer) -> Result<()> {
 async fn stay(arguments: &Serve, file: Option<&Path>, served: &mut Served) -> Result<()> {
     let mut stop = std::pin::pin!(chancery::stop_signal());
     let Some(file) = file.filter(|_| served.site().config().server.reload) else { return Ok(stop.await?) };
-    let mut watch = Watch::new(served.site().config().sources()).await;
     loop {
+        let mut watch = Watch::new(served.site().config().sources()).await;
+        // After the watch has begun: what changed before it would not be noticed.
+        match arguments.load(file) {
+            Ok(changed) if changed != *served.site().config() => {
+                served.reload(changed);
+                continue;
+            }
+            Ok(_) => {}
+            Err(error) => tracing::error!("the file was changed, and is not applied:\n{error}"),
+        }
         tokio::select! {
             stopped = &mut stop => return Ok(stopped?),
             _ = watch.changed() => {}
-        }
-        match arguments.load(file) {
-            Ok(changed) => {
-                served.reload(changed);
-                watch = Watch::new(served.site().config().sources()).await;
-            }
-            Err(error) => tracing::error!("the file was changed, and is not applied:\n{error}"),
         }
     }
 }
@@ -226,9 +235,9 @@ impl Serve {
         let mut agent = toml::Table::new();
         agent.insert("name".to_owned(), name.into());
         agent.insert("description".to_owned(), self.description.as_deref().unwrap_or("An agent from the command line").into());
-        if !self.bindings.is_empty() {
+        if !self.transports.is_empty() {
             let name = |binding: &Binding| BINDINGS.iter().find(|(_, known)| known == binding).map(|(name, _)| *name);
-            agent.insert("bindings".to_owned(), self.bindings.iter().filter_map(name).collect::<Vec<_>>().into());
+            agent.insert("bindings".to_owned(), self.transports.iter().filter_map(name).collect::<Vec<_>>().into());
         }
         if let Some(card) = &self.card {
             agent.insert("card".to_owned(), std::path::absolute(card)?.display().to_string().into());
@@ -275,6 +284,12 @@ impl Serve {
                 versions.retain(|version| server.versions.contains(version));
             }
         }
+        if !self.bindings.is_empty() {
+            server.bindings.clone_from(&self.bindings);
+            for bindings in config.agents.iter_mut().filter_map(|agent| agent.bindings.as_mut()) {
+                bindings.retain(|binding| server.bindings.contains(binding));
+            }
+        }
         server.lenient_version |= self.lenient_version;
         server.drain = self.drain.unwrap_or(server.drain);
         server.reload &= !self.no_reload;
@@ -282,7 +297,20 @@ impl Serve {
             let client_ca = self.tls_client_ca.clone().or_else(|| config.tls.as_ref().and_then(|said| said.client_ca.clone()));
             config.tls = Some(Tls { cert: cert.clone(), key: key.clone(), client_ca });
         }
-        Ok(())
+        without_the_unserved(config)
+    }
+}
+
+/// Takes out the agents of the demo that the flags leave nothing of; of a file, such an agent is a mistake.
+fn without_the_unserved(config: &mut Config) -> Result<()> {
+    let unserved = |agent: &Agent| agent.versions.as_ref().is_some_and(Vec::is_empty) || agent.bindings.as_ref().is_some_and(Vec::is_empty);
+    config.agents.retain(|agent| agent.backend != Backend::Demo || !unserved(agent));
+    match config.agents.iter().find(|agent| unserved(agent)) {
+        Some(agent) => {
+            let name = &agent.name;
+            bail!("--versions and --bindings leave nothing of the agent {name:?}\nhint: name one of its own, or change them in the file")
+        }
+        None => Ok(()),
     }
 }
 

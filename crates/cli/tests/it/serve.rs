@@ -115,6 +115,60 @@ fn a_command_is_an_agent_without_a_file() {
     assert!(answer.contains("HELLO") && answer.contains("TASK_STATE_COMPLETED"), "{answer}");
 }
 
+/// The bindings that the card at a path names, each once.
+fn bindings(server: &Server, path: &str) -> Vec<String> {
+    let (status, card) = server.ask("GET", &format!("{path}/.well-known/agent-card.json"), "");
+    assert_eq!(status, 200, "{card}");
+    let card: Value = serde_json::from_str(&card).unwrap();
+    let interfaces = card["supportedInterfaces"].as_array().unwrap().iter();
+    let mut named: Vec<_> = interfaces.map(|one| one["protocolBinding"].as_str().unwrap().to_owned()).collect();
+    named.dedup();
+    named.truncate(named.iter().skip(1).position(|name| *name == named[0]).map_or(named.len(), |at| at + 1));
+    named
+}
+
+#[test]
+fn the_bindings_of_the_command_line_hold_for_the_file_and_its_changes() {
+    let folder = Folder::new();
+    let own = "[[agent]]\nname = \"own\"\necho = true\nbindings = [\"grpc\", \"jsonrpc\"]\n";
+    folder.write("a2a.toml", &format!("[[agent]]\nname = \"all\"\necho = true\n{own}"));
+    let server = Server::start(folder.root(), &["--bindings", "http+json,JSONRPC"]);
+    assert_eq!(
+        (bindings(&server, "/all"), bindings(&server, "/own")),
+        (vec!["HTTP+JSON".to_owned(), "JSONRPC".to_owned()], vec!["JSONRPC".to_owned()])
+    );
+    folder.write("a2a.toml", &format!("[[agent]]\nname = \"all\"\necho = true\n{own}[[agent]]\nname = \"new\"\necho = true\n"));
+    server.until("the new agent does not come", |server| server.send("/new", "x").0 == 200);
+    assert_eq!(bindings(&server, "/new"), ["HTTP+JSON", "JSONRPC"]);
+    drop(server);
+    folder.write("a2a.toml", &format!("[server]\nbindings = [\"jsonrpc\"]\n{own}"));
+    let server = Server::start(folder.root(), &[]);
+    assert_eq!(bindings(&server, ""), ["GRPC", "JSONRPC"]);
+    drop(server);
+    for (flags, expected) in [("carrier-pigeon", "none of jsonrpc, rest, grpc"), ("rest", "leave nothing of the agent \"own\"")] {
+        let output = a2a(folder.root(), &["serve", "--bindings", flags]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(expected), "{said}");
+    }
+}
+
+#[test]
+fn a_server_for_other_machines_is_told_to_say_how_they_reach_it() {
+    let folder = Folder::new();
+    for (flags, warned) in
+        [(&["--host", "0.0.0.0"][..], true), (&["--host", "0.0.0.0", "--public-url", "http://a.example"], false), (&[], false)]
+    {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_a2a"));
+        command.args(["serve", "--echo", "--ephemeral", "--port", "0", "-o", "json"]).args(flags).current_dir(folder.root());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        drop(child.kill());
+        let said = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+        assert_eq!(said.contains("--public-url"), warned, "{flags:?}: {said}");
+    }
+}
+
 #[test]
 fn a_changed_file_changes_the_agents_and_no_task_is_lost() {
     let folder = Folder::new();
