@@ -137,7 +137,7 @@ pub(crate) fn read<'t>(
         if !at.is_file() {
             return Err(section.error(file, format!("there is no file {:?}", file.value)));
         }
-        card = card::merged(&card, &at)?;
+        card = card::merged(&card, &at, !skill_scopes.is_empty())?;
     }
     if !skill_scopes.is_empty() {
         // There the callers find which skills are theirs.

@@ -403,13 +403,13 @@ fn a_card_is_laid_over_the_one_that_is_made() {
     let folder = Folder::new();
     folder.write(
         "card.json",
-        r#"{"name":"Harbor","capabilities":{"streaming":null},"provider":{"organization":"Port","url":"https://port.example"}}"#,
+        r#"{"name":"Harbor","capabilities":{"streaming":false},"provider":{"organization":"Port","url":"https://port.example"}}"#,
     );
     let file = folder.write("a2a.toml", "[[agent]]\nname = \"a\"\ndescription = \"d\"\necho = true\ncard = \"card.json\"\n");
     let config = Config::load(&file).unwrap();
     config.check().unwrap();
     let card = &config.agents[0].card;
-    assert_eq!((card.name.as_str(), card.description.as_str(), card.capabilities.streaming), ("Harbor", "d", None));
+    assert_eq!((card.name.as_str(), card.description.as_str(), card.capabilities.streaming), ("Harbor", "d", Some(false)));
     assert_eq!(card.capabilities.push_notifications, Some(true));
     assert_eq!(card.provider.as_ref().unwrap().organization, "Port");
     assert_eq!(config.sources(), [file.clone(), folder.path("card.json")]);
