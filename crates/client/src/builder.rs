@@ -9,13 +9,14 @@ use chancery_signing::{Policy, Verified};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::{
-    client::{Client, Route},
+    client::Client,
     credentials::{Credentials, Purse},
     discover::{self, CardText, Cards, Found},
     follow::Follow,
     http::Http,
     observer::{Eye, Observer},
     peers::Peers,
+    route::Route,
     trust::{SignedCards, Trust},
 };
 

@@ -2,34 +2,23 @@
 
 use std::sync::Arc;
 
-use chancery_core::{
-    Binding, Caller, Card, ContextId, Error, ErrorKind, Grant, Operation, Reply, Request, Result, SendMessage, TaskId, Version, extension,
-    sync::Mutex,
-};
+use chancery_core::{Binding, Caller, Card, Error, ErrorKind, Request, Result, Version, extension, sync::Mutex};
 use chancery_signing::Report;
-use chancery_wire::{StreamMemory, facts, headers, pick::Choice};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use chancery_wire::{facts, pick::Choice};
 use tokio::time::Instant;
 use url::Url;
-use uuid::Uuid;
 
 use crate::{
     builder::{Builder, Settings},
-    credentials::{Attached, Gate},
+    call::{Answered, Call},
     discover::{self, Cards, Found},
-    failure::{Failed, Reached},
-    grpc::Grpc,
-    http::{Head, Http},
-    jsonrpc::JsonRpc,
-    observer::{Chosen, Notice, Wire},
-    rest::Rest,
+    failure::{Failed, Reached, chain},
+    http::Http,
+    observer::Notice,
     retry,
-    source::Source,
+    route::{Peer, Route, Transport},
     trouble::{Trouble, TroubleKind},
 };
-
-/// How far a task may reach, signed by somebody; sent for a caller that carries it.
-const SCOPE_TOKEN: &str = "a2a-scope-token";
 
 /// Calls an agent.
 ///
@@ -72,60 +61,6 @@ struct State {
     settled: bool,
     card: Option<Arc<Card>>,
     report: Option<Arc<Report>>,
-}
-
-/// One way to call the agent.
-#[derive(Debug, Clone)]
-pub(crate) struct Route {
-    pub(crate) version: Version,
-    pub(crate) binding: Binding,
-    pub(crate) url: String,
-    pub(crate) tenant: String,
-    /// What the card says about it, unless there is no card or nothing else may be tried.
-    pub(crate) choice: Option<Choice>,
-    /// Its place among the interfaces of the card, counted from 1; 0 without a card.
-    pub(crate) place: usize,
-    /// Whether a card says all this.
-    pub(crate) declared: bool,
-}
-
-/// The way that is used.
-#[derive(Debug)]
-pub(crate) struct Peer {
-    pub(crate) route: Route,
-    /// Whether a repeated send with the same key is the same send.
-    pub(crate) keyed: bool,
-    transport: Transport,
-    /// The card, for what it says about credentials, and where it came from.
-    card: Option<Arc<Card>>,
-    card_url: Option<String>,
-    /// Where credentials go.
-    origin: String,
-}
-
-#[derive(Debug)]
-enum Transport {
-    JsonRpc(JsonRpc),
-    Rest(Rest),
-    Grpc(Box<Grpc>),
-}
-
-/// What an attempt gave.
-pub(crate) enum Answered {
-    Reply(Reply),
-    Source(Source),
-}
-
-/// One call, whoever it goes to in the end and how often it is tried.
-#[derive(Debug, Clone)]
-pub(crate) struct Call {
-    pub(crate) request: Request,
-    pub(crate) caller: Caller,
-    pub(crate) deadline: Instant,
-    /// How often it may be repeated.
-    pub(crate) retries: u32,
-    /// Names for a new task and its conversation, for a version in which clients choose them.
-    spare: (TaskId, ContextId),
 }
 
 impl Client {
@@ -305,14 +240,7 @@ impl Client {
 
     /// A call for an operation, as the caller and the settings want it.
     pub(crate) fn call(&self, caller: &Caller, request: Request) -> Call {
-        let mut caller = caller.clone();
-        let sends = matches!(request, Request::SendMessage(_) | Request::StreamMessage(_));
-        if sends && caller.call().idempotency_key.is_none() {
-            caller.call_mut().idempotency_key = Some(Uuid::now_v7().to_string());
-        }
-        let deadline = caller.call().deadline.map_or_else(|| Instant::now() + self.settings().timeout, Instant::from_std);
-        let spare = (TaskId::generate(), ContextId::generate());
-        Call { request, caller, deadline, retries: self.settings().retries, spare }
+        Call::new(caller, request, self.settings())
     }
 
     /// Makes a call, again and again as far as that is safe, and says who answered.
@@ -393,223 +321,4 @@ fn nothing_spoken(card: &Card) -> Error {
         card.supported_interfaces.iter().map(|one| format!("{} {}", one.protocol_binding, one.protocol_version)).collect();
     let words = format!("the agent offers nothing that this client speaks: {}", offered.join(", "));
     Error::new(ErrorKind::VersionNotSupported, words).caused_by(Trouble::new(TroubleKind::NoInterface))
-}
-
-/// An error and its causes in one line.
-pub(crate) fn chain(error: &Error) -> String {
-    let mut words = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        words = format!("{words}: {error}");
-        cause = error.source();
-    }
-    words
-}
-
-impl Route {
-    fn new(choice: Choice, secure: bool, card: &Card) -> Self {
-        let scheme = if secure { "https" } else { "http" };
-        let url = if choice.url.contains("://") { choice.url.clone() } else { format!("{scheme}://{}", choice.url) };
-        let is_it = |one: &chancery_core::Interface| {
-            one.url == choice.url && one.tenant == choice.tenant && Binding::from_name(&one.protocol_binding) == Some(choice.binding)
-        };
-        let version = |one: &chancery_core::Interface| one.protocol_version.starts_with(choice.version.as_str());
-        let interfaces = &card.supported_interfaces;
-        let place = interfaces.iter().position(|one| is_it(one) && version(one)).or_else(|| interfaces.iter().position(is_it));
-        let tenant = choice.tenant.clone();
-        let place = place.map_or(0, |place| place + 1);
-        Self { version: choice.version, binding: choice.binding, url, tenant, choice: Some(choice), place, declared: true }
-    }
-}
-
-impl Transport {
-    fn new(http: &Http, settings: &Settings, route: &Route) -> Result<Self> {
-        let parsed = Url::parse(&route.url);
-        if route.binding != Binding::Grpc && parsed.is_err() {
-            return Err(Error::invalid_param("url", "must be an http or https URL"));
-        }
-        if parsed.is_ok_and(|url| !url.username().is_empty() || url.password().is_some()) {
-            return Err(Error::invalid_param("url", "must not hold a name or a password"));
-        }
-        Ok(match route.binding {
-            Binding::JsonRpc => Self::JsonRpc(JsonRpc::new(http.clone(), &route.url, route.version)?),
-            Binding::HttpJson => Self::Rest(Rest::new(http.clone(), &route.url, route.version)?),
-            Binding::Grpc => Self::Grpc(Box::new(Grpc::new(settings, &route.url, route.version)?)),
-            other => return Err(Error::new(ErrorKind::UnsupportedOperation, format!("{other} is not spoken here"))),
-        })
-    }
-}
-
-impl Peer {
-    fn new(http: &Http, settings: &Settings, route: Route, keyed: bool) -> Result<Self> {
-        let transport = Transport::new(http, settings, &route)?;
-        // A repeated message without an id does not look the same to whoever gives it one.
-        let keyed = settings.idempotent.unwrap_or(keyed) && facts(route.version).messages_have_ids;
-        let origin = match &transport {
-            Transport::Grpc(grpc) => grpc.origin(),
-            _ => Url::parse(&route.url).map(|url| url.origin().ascii_serialization()).unwrap_or_default(),
-        };
-        Ok(Self { route, keyed, transport, card: None, card_url: None, origin })
-    }
-
-    /// This way to the agent of a card.
-    fn of_card(mut self, card: &Arc<Card>, url: Option<&str>) -> Self {
-        self.card = Some(card.clone());
-        self.card_url = url.map(str::to_owned);
-        self
-    }
-
-    fn show(&self, settings: &Settings) {
-        settings.eye.see(|| {
-            let Route { version, binding, url, tenant, place, .. } = &self.route;
-            let of = self.card.as_ref().map_or(0, |card| card.supported_interfaces.len());
-            Wire::Chosen(Chosen { version: *version, binding: *binding, url, tenant, place: *place, of })
-        });
-    }
-
-    fn gate<'a>(&'a self, call: &'a Call, settings: &Settings) -> Gate<'a> {
-        Gate {
-            card: self.card.as_deref(),
-            card_url: self.card_url.as_deref(),
-            origin: &self.origin,
-            binding: self.route.binding,
-            certificate: settings.tls.identity().is_some(),
-            on_behalf_of: call.caller.identity().presented.as_deref(),
-        }
-    }
-
-    /// The credentials that go with every request.
-    async fn attached(&self, call: &Call, settings: &Settings) -> Result<Attached> {
-        let Some(purse) = &settings.purse.0 else { return Ok(Attached::default()) };
-        let attached = self.gate(call, settings).attach(&**purse).await?;
-        if !attached.placed.is_empty() && self.is_exposed() {
-            settings.eye.notice(|| Notice::Unencrypted { origin: self.origin.clone() });
-        }
-        Ok(attached)
-    }
-
-    /// Whether others may listen on the way.
-    fn is_exposed(&self) -> bool {
-        Url::parse(&self.origin).is_ok_and(|url| url.scheme() == "http" && !discover::is_local(&url))
-    }
-
-    /// Whether credentials that were refused are others now.
-    async fn renewed(&self, call: &Call, settings: &Settings, failed: &Failed) -> Result<bool> {
-        let refused = Trouble::of(&failed.error).and_then(Trouble::status) == Some(401);
-        let Some(purse) = settings.purse.0.as_ref().filter(|_| refused) else { return Ok(false) };
-        let gate = self.gate(call, settings);
-        let placed = gate.attach(&**purse).await?.placed;
-        gate.renew(&**purse, &placed).await
-    }
-
-    async fn attempt(&self, call: &Call, settings: &Settings) -> Result<Answered, Failed> {
-        let request = call.request_for(&self.route);
-        let Attached { headers, query, placed } = self.attached(call, settings).await.map_err(Failed::here)?;
-        let mut head = Head {
-            call: Some((request.operation(), self.route.version, self.route.binding)),
-            headers: call.headers_for(&self.route, settings).map_err(Failed::here)?,
-            query,
-            placed,
-            dry: settings.dry_run,
-        };
-        head.headers.extend(headers);
-        if !request.operation().is_streaming() {
-            return Ok(Answered::Reply(match &self.transport {
-                Transport::JsonRpc(rpc) => rpc.reply(&request, head).await?,
-                Transport::Rest(rest) => rest.reply(&request, head).await?,
-                Transport::Grpc(grpc) => grpc.reply(&request, head, call.deadline).await?,
-            }));
-        }
-        let memory = self.memory(&request);
-        Ok(Answered::Source(match &self.transport {
-            Transport::JsonRpc(rpc) => rpc.events(&request, head, memory).await?,
-            Transport::Rest(rest) => rest.events(&request, head, memory).await?,
-            Transport::Grpc(grpc) => grpc.events(&request, head, memory).await?,
-        }))
-    }
-
-    /// What is known of a stream before it begins.
-    fn memory(&self, request: &Request) -> StreamMemory {
-        let mut memory = StreamMemory::new(chancery_core::Origin::new(self.route.version, self.route.binding));
-        match request {
-            Request::StreamMessage(send) => {
-                memory.task.clone_from(&send.message.task_id);
-                memory.context.clone_from(&send.message.context_id);
-            }
-            Request::Subscribe(subscribe) => memory.task = Some(subscribe.id.clone()),
-            _ => {}
-        }
-        memory
-    }
-}
-
-impl Call {
-    /// The request as it goes to this interface.
-    fn request_for(&self, route: &Route) -> Request {
-        let mut request = self.request.clone();
-        // V10-SEL-004: exactly what the card says, also when it says nothing. Without a card it is the caller's to say.
-        let tenants = [route.tenant.as_str(), request.tenant(), self.caller.identity().tenant.as_str()];
-        let known = if route.declared { &tenants[..1] } else { &tenants };
-        let tenant = known.iter().find(|tenant| !tenant.is_empty()).copied().unwrap_or_default().to_owned();
-        request.set_tenant(tenant);
-        if let (true, Request::SendMessage(send) | Request::StreamMessage(send)) = (facts(route.version).callers_name_tasks, &mut request) {
-            self.name_task(send);
-        }
-        request
-    }
-
-    /// Clients of v0.1 choose the ids of new tasks and conversations (CONV-SEND-004). They are chosen
-    /// once for the call: a repetition must ask for the same.
-    fn name_task(&self, send: &mut SendMessage) {
-        if send.message.task_id.is_none() {
-            send.message.task_id = Some(self.spare.0.clone());
-            send.message.context_id.get_or_insert_with(|| self.spare.1.clone());
-        }
-    }
-
-    fn headers_for(&self, route: &Route, settings: &Settings) -> Result<HeaderMap> {
-        let mut map = settings.headers.clone();
-        let mut add = |name: &'static str, value: &str| {
-            let mut value = HeaderValue::from_str(value).map_err(|_| Error::invalid_param(name, "holds what no header can"))?;
-            value.set_sensitive(name == SCOPE_TOKEN);
-            map.insert(HeaderName::from_static(name), value);
-            Ok::<_, Error>(())
-        };
-        let caller = &self.caller;
-        let mut extensions: Vec<String> = settings.extensions.iter().chain(&caller.call().extensions).cloned().collect();
-        if route.binding == Binding::Grpc && self.request.operation().is_streaming() {
-            extensions.push(extension::SEQUENCE.to_owned());
-        }
-        extensions.sort();
-        extensions.dedup();
-        for (name, value) in headers::client_headers(route.version, &extensions) {
-            add(name, &value)?;
-            // Peers of that time may know either name.
-            if name == headers::OLD_EXTENSIONS && facts(route.version).has_two_extension_headers {
-                add(headers::EXTENSIONS, &value)?;
-            }
-        }
-        if let Some(key) = &caller.call().idempotency_key {
-            add("idempotency-key", key)?;
-        }
-        if let Some(seq) = caller.call().resume_after.filter(|_| self.request.operation() != Operation::SendMessage) {
-            add("last-event-id", &seq.to_string())?;
-        }
-        if let Some(carried) = &caller.call().carried {
-            add(SCOPE_TOKEN, carried.token.expose())?;
-        }
-        if let Some(trace) = &caller.call().trace {
-            add("traceparent", &trace.parent)?;
-            if !trace.state.is_empty() {
-                add("tracestate", &trace.state)?;
-            }
-        }
-        if let Some(grant) = &caller.call().grant {
-            let mut value =
-                HeaderValue::from_str(grant.expose()).map_err(|_| Error::invalid_param(Grant::HEADER, "holds what no header can"))?;
-            value.set_sensitive(true);
-            map.insert(HeaderName::from_static(Grant::HEADER), value);
-        }
-        Ok(map)
-    }
 }

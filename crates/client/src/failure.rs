@@ -114,3 +114,14 @@ fn is_tls(error: &(dyn StdError + 'static)) -> bool {
 pub(crate) fn is_transient(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::RateLimited | ErrorKind::Timeout)
 }
+
+/// An error and its causes in one line.
+pub(crate) fn chain(error: &Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        words = format!("{words}: {error}");
+        cause = error.source();
+    }
+    words
+}

@@ -52,6 +52,7 @@
 //! - **Bounds.** An answer or an event that is too large is an error, not memory.
 
 mod builder;
+mod call;
 mod client;
 mod clock;
 mod credentials;
@@ -73,6 +74,7 @@ mod peers;
 mod reply;
 mod rest;
 mod retry;
+mod route;
 mod seen;
 mod source;
 mod sse;

@@ -8,10 +8,7 @@ use chancery_core::{
 };
 use chancery_wire::facts;
 
-use crate::{
-    client::{Answered, Client},
-    watch::Watch,
-};
+use crate::{call::Answered, client::Client, watch::Watch};
 
 #[async_trait]
 impl Operations for Client {

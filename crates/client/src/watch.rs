@@ -25,10 +25,12 @@ use futures_util::{StreamExt as _, stream};
 use tokio::time::Instant;
 
 use crate::{
-    client::{Answered, Call, Client, Peer, chain},
-    failure::{self, Failed, Reached},
+    call::{Answered, Call},
+    client::Client,
+    failure::{self, Failed, Reached, chain},
     observer::Notice,
     retry,
+    route::Peer,
     seen::Seen,
     source::{Arrived, Source},
     trouble::Trouble,
