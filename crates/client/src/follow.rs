@@ -236,7 +236,7 @@ impl Head {
     /// As [`Client::send`].
     pub async fn stream(&self, message: impl Into<Message>) -> Result<Events> {
         let request = SendMessage::new(message.into().to_task(self.task.clone()));
-        let events = self.client.stream_message(&self.caller, request).await?;
+        let events = self.client.events_of(&self.caller, request).await?;
         Ok(self.client.follow(&self.caller, events))
     }
 

@@ -53,6 +53,7 @@
 
 mod builder;
 mod call;
+mod capability;
 mod client;
 mod clock;
 mod credentials;

@@ -20,7 +20,7 @@ impl Operations for Client {
     }
 
     async fn stream_message(&self, caller: &Caller, request: SendMessage) -> Result<EventStream> {
-        Watch::open(self.clone(), caller, Request::StreamMessage(Box::new(named(request)))).await
+        self.open(caller, Request::StreamMessage(Box::new(named(request)))).await
     }
 
     async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<LazyTask> {
@@ -36,7 +36,7 @@ impl Operations for Client {
     }
 
     async fn subscribe(&self, caller: &Caller, request: Subscribe) -> Result<EventStream> {
-        Watch::open(self.clone(), caller, Request::Subscribe(request)).await
+        self.open(caller, Request::Subscribe(request)).await
     }
 
     async fn create_push_config(&self, caller: &Caller, config: PushConfig) -> Result<PushConfig> {
@@ -96,7 +96,14 @@ impl Client {
         }
     }
 
+    /// A stream, if the card offers any.
+    async fn open(&self, caller: &Caller, request: Request) -> Result<EventStream> {
+        self.demand_offered(&request)?;
+        Watch::open(self.clone(), caller, request).await
+    }
+
     async fn ask(&self, caller: &Caller, request: Request) -> Result<Reply> {
+        self.demand_offered(&request)?;
         let call = self.call(caller, request);
         let (peer, answered) = self.perform(&call).await?;
         let Answered::Reply(mut reply) = answered else { return Err(Error::internal("one answer was asked for")) };

@@ -10,12 +10,13 @@ use std::{
 
 use chancery_core::{
     Caller, CancelTask, Event, EventStream, GetTask, ListTasks, Message, Operations, Part, Result, SendMessage, SendReply, Seq,
-    SharedEvent, Subscribe, Task, TaskId, TaskPage, TaskState, Transfer, sync::Mutex,
+    SharedEvent, Subscribe, Task, TaskId, TaskPage, TaskState, TaskStatus, Transfer, sync::Mutex,
 };
 use futures_core::Stream;
 use futures_util::{StreamExt as _, stream};
 
 use crate::{
+    capability::Capability,
     client::Client,
     follow::{Handoff, Head, Journey, transfer_of},
     wait::TaskWait,
@@ -40,7 +41,8 @@ impl Client {
     }
 
     /// Sends a message, and watches what happens. If the agent hands the task over to another one, it is
-    /// [followed](crate::Follow).
+    /// [followed](crate::Follow). Where the card offers no streams, the task is read again and again instead, and what is new in it
+    /// comes as events.
     ///
     /// ```no_run
     /// # async fn run(agent: chancery_client::Client) -> chancery_core::Result<()> {
@@ -55,7 +57,7 @@ impl Client {
     /// As [`send`](Self::send).
     pub async fn stream(&self, message: impl Into<Message>) -> Result<Events> {
         let caller = self.traveler();
-        let events = self.stream_message(&caller, SendMessage::new(message)).await?;
+        let events = self.events_of(&caller, SendMessage::new(message)).await?;
         Ok(Events::new(self.clone(), caller, events, true))
     }
 
@@ -75,13 +77,20 @@ impl Client {
         self.cancel_task(&self.traveler(), CancelTask::new(id)).await
     }
 
-    /// Watches a task that is under way: first the task as it stands, then what happens to it.
+    /// Watches a task that is under way: first the task as it stands, then what happens to it; by reading it again and again where
+    /// the card offers no streams.
     ///
     /// # Errors
     /// As [`send`](Self::send).
     pub async fn watch(&self, id: impl Into<TaskId>) -> Result<Events> {
         let caller = self.traveler();
-        let events = self.subscribe(&caller, Subscribe::new(id)).await?;
+        let id = id.into();
+        let events = if self.offers(Capability::Streaming) {
+            self.subscribe(&caller, Subscribe::new(id)).await?
+        } else {
+            let task = self.get_task(&caller, GetTask::new(id)).await?;
+            Watch::take_up(self.clone(), &caller, task, false).await
+        };
         Ok(Events::new(self.clone(), caller, events, false))
     }
 
@@ -91,6 +100,18 @@ impl Client {
     /// As [`send`](Self::send).
     pub async fn list(&self) -> Result<TaskPage> {
         self.list_tasks(&self.traveler(), ListTasks::default()).await
+    }
+
+    /// What happens to a message: its stream, or where the card offers none, what reading its task tells.
+    pub(crate) async fn events_of(&self, caller: &Caller, mut request: SendMessage) -> Result<EventStream> {
+        if self.offers(Capability::Streaming) {
+            return self.stream_message(caller, request).await;
+        }
+        request.configuration.return_immediately = true;
+        match self.send_message(caller, request).await? {
+            SendReply::Task(task) => Ok(Watch::take_up(self.clone(), caller, *task, true).await),
+            SendReply::Message(message) => Ok(Box::pin(stream::iter([Ok((Seq::START.next(), Event::Message(message).into()))]))),
+        }
     }
 }
 
@@ -334,15 +355,25 @@ impl fmt::Display for Update {
         }
         let state = |state: TaskState| state.as_str().trim_start_matches("TASK_STATE_").to_ascii_lowercase().replace('_', "-");
         match &*self.event {
-            Event::Task(task) => write!(f, "task {}: {}", task.id, state(task.state())),
+            Event::Task(task) => {
+                write!(f, "task {}: {}", task.id, state(task.state()))?;
+                said(f, &task.status)?;
+                let mut results = task.artifacts.iter().map(|artifact| text_of(&artifact.parts)).filter(|text| !text.is_empty());
+                results.try_for_each(|text| write!(f, "\n{text}"))
+            }
             Event::Message(message) => f.write_str(&message.text()),
             Event::Status(update) => {
                 f.write_str(&state(update.status.state))?;
-                let words = update.status.message.as_ref().map(Message::text).unwrap_or_default();
-                if words.is_empty() { Ok(()) } else { write!(f, ": {words}") }
+                said(f, &update.status)
             }
             Event::Artifact(update) => f.write_str(&text_of(&update.artifact.parts)),
             _ => Ok(()),
         }
     }
+}
+
+/// What the agent says with a status.
+fn said(f: &mut fmt::Formatter<'_>, status: &TaskStatus) -> fmt::Result {
+    let words = status.message.as_ref().map(Message::text).unwrap_or_default();
+    if words.is_empty() { Ok(()) } else { write!(f, ": {words}") }
 }

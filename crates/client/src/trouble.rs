@@ -24,6 +24,8 @@ pub enum TroubleKind {
     CardUntrusted,
     /// The card names no interface that this client speaks, or that it was told to speak.
     NoInterface,
+    /// The card does not offer what was asked for, such as streams or webhooks; nothing was sent.
+    NotOffered,
     /// The card demands credentials that are not there; nothing was sent.
     CredentialsMissing,
     /// The agent refused the caller: 401 or 403, or their like in gRPC.
@@ -138,6 +140,7 @@ impl fmt::Display for Trouble {
             TroubleKind::CardRefused => "the card is not public",
             TroubleKind::CardUntrusted => "the card is not trusted",
             TroubleKind::NoInterface => "the card offers nothing that is spoken here",
+            TroubleKind::NotOffered => "the card does not offer it",
             TroubleKind::CredentialsMissing => "credentials are missing",
             TroubleKind::Refused => "the agent refused the caller",
             TroubleKind::Status => "the agent answered with a status",

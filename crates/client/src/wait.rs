@@ -8,6 +8,7 @@ use chancery_core::{
 use futures_util::{StreamExt as _, stream};
 
 use crate::{
+    capability::Capability,
     client::Client,
     watch::{Polled, Watch},
 };
@@ -106,7 +107,7 @@ impl TaskWait {
     /// Waits for a task that was just read: by a subscription where there are any, else by polling. The task comes as the first event.
     #[must_use]
     pub fn resume(client: &Client, caller: Caller, task: Task) -> Self {
-        let subscribes = client.card().is_none_or(|card| card.capabilities.streaming.unwrap_or(false));
+        let subscribes = client.offers(Capability::Streaming);
         Self { subscribes, ..Self::new(client, caller, None, task) }
     }
 

@@ -26,6 +26,7 @@ use tokio::time::Instant;
 
 use crate::{
     call::{Answered, Call},
+    capability::Capability,
     client::Client,
     failure::{self, Failed, Reached, chain},
     observer::Notice,
@@ -134,6 +135,9 @@ impl Watch {
             return watch.into_stream();
         }
         if !watch.can_subscribe() {
+            if !client.offers(Capability::Streaming) {
+                client.settings().eye.notice(|| Notice::Polling { reason: "the card offers no streams".to_owned() });
+            }
             watch.stage = Stage::Polling { hopeful: false };
             return watch.into_stream();
         }
@@ -386,9 +390,9 @@ impl Watch {
         self.stage = Stage::Polling { hopeful };
     }
 
-    /// Some versions show who subscribes again only what happens from then on.
+    /// Some agents have no streams, and some versions show who subscribes again only what happens from then on.
     fn can_subscribe(&self) -> bool {
-        facts(self.peer.route.version).resumes_streams
+        self.client.offers(Capability::Streaming) && facts(self.peer.route.version).resumes_streams
     }
 
     /// The call that goes on with the stream; `None` when there is none.

@@ -11,6 +11,7 @@
 
 mod agent;
 mod authorize;
+mod capability;
 mod credentials;
 mod cuts;
 mod discovery;
