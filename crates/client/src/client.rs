@@ -43,6 +43,8 @@ struct Inner {
     http: Http,
     state: Mutex<State>,
     home: Option<Home>,
+    /// Whether the card came over TLS: then so goes everything that names no scheme.
+    secure: bool,
 }
 
 /// Where the card came from.
@@ -59,7 +61,10 @@ struct State {
     others: Vec<Route>,
     /// The agent has accepted a call: what is used now is what is used.
     settled: bool,
+    /// The card in use: the public one, or the extended one since it was read.
     card: Option<Arc<Card>>,
+    /// The public card, as it was read last.
+    public: Option<Arc<Card>>,
     report: Option<Arc<Report>>,
 }
 
@@ -109,7 +114,8 @@ impl Client {
         self.peer().route.tenant.clone()
     }
 
-    /// The agent's card, if the client has read one.
+    /// The agent's card, if the client has read one: the public one, and once
+    /// [`get_extended_card`](chancery_core::Operations::get_extended_card) has been called the extended one (V10-XCARD-005), for all clones.
     #[must_use]
     pub fn card(&self) -> Option<Arc<Card>> {
         self.state().card.clone()
@@ -122,7 +128,8 @@ impl Client {
         self.state().report.clone()
     }
 
-    /// Asks for the agent's card again, and says whether it has changed. What is spoken stays the same.
+    /// Asks for the agent's public card again, and says whether it has changed. If so it is the card in use, also after an extended one.
+    /// What is spoken stays the same.
     ///
     /// # Errors
     /// When the card cannot be read, or the client was made without one.
@@ -130,12 +137,45 @@ impl Client {
         let Inner { settings, http, home, .. } = &*self.0;
         let home = home.as_ref().ok_or_else(|| Error::new(ErrorKind::UnsupportedOperation, "this client was made without a card"))?;
         let found = home.cards.find(http, settings, &home.url, true).await?;
-        let card = Some(Arc::new(found.card));
+        let card = Arc::new(found.card);
         let mut state = self.state();
-        let changed = state.card != card;
-        state.card = card;
+        let changed = state.public.as_ref() != Some(&card);
+        if changed {
+            state.peer = Arc::new(state.peer.after_card(&card));
+            state.public = Some(card.clone());
+            state.card = Some(card);
+        }
         state.report = found.report;
         Ok(changed)
+    }
+
+    /// Goes on with the extended card in the place of the public one: with its capabilities and security, and with the best of its
+    /// interfaces if they are others. A client that was made without a card goes on without one.
+    pub(crate) fn adopt(&self, card: &Card) {
+        let Inner { settings, http, secure, .. } = &*self.0;
+        let mut state = self.state();
+        let Some(known) = state.card.clone() else { return };
+        let card = Arc::new(card.clone());
+        let routes = |card: &Card| usable(http, settings, discover::choices_of(card, settings), *secure, card);
+        // A way that a card at hand does not lead to, such as an older version that was fallen back to, was not the card's choice.
+        let chosen = routes(&known).iter().any(|route| route.is(&state.peer.route));
+        let mut peer = state.peer.after_card(&card);
+        if chosen && card.supported_interfaces != known.supported_interfaces {
+            let mut others = routes(&card);
+            if let Some(route) = others.pop() {
+                if !route.is(&peer.route) {
+                    let keyed = peer.keyed;
+                    if let Ok(other) = Peer::new(http, settings, route, keyed) {
+                        peer = other.of_card(&card, peer.card_url.as_deref());
+                        peer.show(settings);
+                        state.settled = false;
+                    }
+                }
+                state.others = others;
+            }
+        }
+        state.peer = Arc::new(peer);
+        state.card = Some(card);
     }
 
     pub(crate) async fn discover(settings: Settings, cards: Arc<Cards>, url: &str) -> Result<Self> {
@@ -152,10 +192,7 @@ impl Client {
     fn with_card(settings: Settings, http: Http, found: Found, home: Option<Home>) -> Result<Self> {
         let Found { card, choices, secure, report } = found;
         let card = Arc::new(card);
-        let routes = choices.into_iter().map(|choice| Route::new(choice, secure, &card));
-        // One that cannot be used at all, such as an address that is none, is as good as not there.
-        let mut routes: Vec<_> = routes.filter(|route| Transport::new(&http, &settings, route).is_ok()).collect();
-        routes.reverse();
+        let mut routes = usable(&http, &settings, choices, secure, &card);
         let route = routes.pop().ok_or_else(|| nothing_spoken(&card))?;
         let keyed = card.capabilities.extensions.iter().any(|extension| extension.uri == extension::SEQUENCE);
         let peer = Peer::new(&http, &settings, route, keyed)?.of_card(&card, home.as_ref().map(|home| home.url.as_str()));
@@ -165,16 +202,17 @@ impl Client {
                 settings.eye.notice(|| Notice::UnusedCredential(kind));
             }
         }
-        let state = Mutex::new(State { peer: Arc::new(peer), others: routes, settled: false, card: Some(card), report });
-        Ok(Self(Arc::new(Inner { settings, http, state, home })))
+        let public = Some(card.clone());
+        let state = Mutex::new(State { peer: Arc::new(peer), others: routes, settled: false, card: Some(card), public, report });
+        Ok(Self(Arc::new(Inner { settings, http, state, home, secure })))
     }
 
     pub(crate) fn with_route(settings: Settings, route: Route) -> Result<Self> {
         let http = Http::new(&settings)?;
         let peer = Peer::new(&http, &settings, route, false)?;
         peer.show(&settings);
-        let state = Mutex::new(State { peer: Arc::new(peer), others: Vec::new(), settled: true, card: None, report: None });
-        Ok(Self(Arc::new(Inner { settings, http, state, home: None })))
+        let state = State { peer: Arc::new(peer), others: Vec::new(), settled: true, card: None, public: None, report: None };
+        Ok(Self(Arc::new(Inner { settings, http, state: Mutex::new(state), home: None, secure: true })))
     }
 
     /// What may be used of an extended card: it has signatures of its own, which count as those of the public one do. Versions before 1.0
@@ -314,6 +352,14 @@ impl Client {
         state.peer = Arc::new(other);
         true
     }
+}
+
+/// The ways that can be used, worst first. One that cannot be used at all, such as an address that is none, is as good as not there.
+fn usable(http: &Http, settings: &Settings, choices: Vec<Choice>, secure: bool, card: &Card) -> Vec<Route> {
+    let routes = choices.into_iter().map(|choice| Route::new(choice, secure, card));
+    let mut routes: Vec<_> = routes.filter(|route| Transport::new(http, settings, route).is_ok()).collect();
+    routes.reverse();
+    routes
 }
 
 fn nothing_spoken(card: &Card) -> Error {

@@ -272,17 +272,25 @@ impl Place {
 
     fn read(&self, body: &[u8], settings: &Settings) -> Result<(Card, Vec<Choice>)> {
         let card = self.card(body)?;
-        let choices = |speaks: Speaks| pick::candidates(body, self.found_at(), &speaks);
-        let speaks = Speaks::new(settings.bindings.iter().copied());
-        let speaks = if settings.own_order { speaks.in_own_order() } else { speaks };
-        let choices = match settings.versions.as_slice() {
-            [] => choices(speaks)?,
-            wanted => {
-                let each: Result<Vec<_>> = wanted.iter().map(|version: &Version| choices(speaks.clone().only(*version))).collect();
-                each?.concat()
-            }
-        };
+        let choices = choices(settings, |speaks| pick::candidates(body, self.found_at(), speaks))?;
         Ok((card, choices))
+    }
+}
+
+/// The ways to talk to the agent of a card that was read before, best first.
+pub(crate) fn choices_of(card: &Card, settings: &Settings) -> Vec<Choice> {
+    choices(settings, |speaks| Ok(pick::candidates_of(card, speaks))).unwrap_or_default()
+}
+
+fn choices(settings: &Settings, candidates: impl Fn(&Speaks) -> Result<Vec<Choice>>) -> Result<Vec<Choice>> {
+    let speaks = Speaks::new(settings.bindings.iter().copied());
+    let speaks = if settings.own_order { speaks.in_own_order() } else { speaks };
+    match settings.versions.as_slice() {
+        [] => candidates(&speaks),
+        wanted => {
+            let each: Result<Vec<_>> = wanted.iter().map(|version: &Version| candidates(&speaks.clone().only(*version))).collect();
+            Ok(each?.concat())
+        }
     }
 }
 

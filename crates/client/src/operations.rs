@@ -70,7 +70,11 @@ impl Operations for Client {
 
     async fn get_extended_card(&self, caller: &Caller, request: GetExtendedCard) -> Result<Card> {
         match self.ask(caller, Request::GetExtendedCard(request)).await? {
-            Reply::Card(card) => self.trusted(*card).await,
+            Reply::Card(card) => {
+                let card = self.trusted(*card).await?;
+                self.adopt(&card);
+                Ok(card)
+            }
             other => Err(unexpected(&other)),
         }
     }

@@ -41,7 +41,7 @@ pub(crate) struct Peer {
     pub(crate) route: Route,
     /// Whether a repeated send with the same key is the same send.
     pub(crate) keyed: bool,
-    transport: Transport,
+    transport: Arc<Transport>,
     /// The card, for what it says about credentials, and where it came from.
     pub(crate) card: Option<Arc<Card>>,
     pub(crate) card_url: Option<String>,
@@ -72,6 +72,13 @@ impl Route {
     }
 }
 
+impl Route {
+    /// Whether it is the same interface in the same version.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        (self.version, self.binding, &self.url, &self.tenant) == (other.version, other.binding, &other.url, &other.tenant)
+    }
+}
+
 impl Transport {
     pub(crate) fn new(http: &Http, settings: &Settings, route: &Route) -> Result<Self> {
         let parsed = Url::parse(&route.url);
@@ -99,7 +106,7 @@ impl Peer {
             Transport::Grpc(grpc) => grpc.origin(),
             _ => Url::parse(&route.url).map(|url| url.origin().ascii_serialization()).unwrap_or_default(),
         };
-        Ok(Self { route, keyed, transport, card: None, card_url: None, origin })
+        Ok(Self { route, keyed, transport: Arc::new(transport), card: None, card_url: None, origin })
     }
 
     /// This way to the agent of a card.
@@ -107,6 +114,13 @@ impl Peer {
         self.card = Some(card.clone());
         self.card_url = url.map(str::to_owned);
         self
+    }
+
+    /// The same way, after another card.
+    pub(crate) fn after_card(&self, card: &Arc<Card>) -> Self {
+        let Self { route, keyed, transport, card_url, origin, .. } = self;
+        let (route, transport, card_url) = (route.clone(), transport.clone(), card_url.clone());
+        Self { route, keyed: *keyed, transport, card: Some(card.clone()), card_url, origin: origin.clone() }
     }
 
     pub(crate) fn show(&self, settings: &Settings) {
@@ -164,14 +178,14 @@ impl Peer {
         };
         head.headers.extend(headers);
         if !request.operation().is_streaming() {
-            return Ok(Answered::Reply(match &self.transport {
+            return Ok(Answered::Reply(match &*self.transport {
                 Transport::JsonRpc(rpc) => rpc.reply(&request, head).await?,
                 Transport::Rest(rest) => rest.reply(&request, head).await?,
                 Transport::Grpc(grpc) => grpc.reply(&request, head, call.deadline).await?,
             }));
         }
         let memory = self.memory(&request);
-        Ok(Answered::Source(match &self.transport {
+        Ok(Answered::Source(match &*self.transport {
             Transport::JsonRpc(rpc) => rpc.events(&request, head, memory).await?,
             Transport::Rest(rest) => rest.events(&request, head, memory).await?,
             Transport::Grpc(grpc) => grpc.events(&request, head, memory).await?,

@@ -15,6 +15,7 @@ mod capability;
 mod credentials;
 mod cuts;
 mod discovery;
+mod extended;
 mod follow;
 mod garbage;
 mod grpc;
