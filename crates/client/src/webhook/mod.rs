@@ -140,7 +140,8 @@ impl Receiver {
         self.with(|inner| inner.tokens.push(token.into()))
     }
 
-    /// Takes only notifications whose `Authorization` header has this value, such as `Bearer …`.
+    /// Takes only notifications whose `Authorization` header has this value, such as `Bearer …`. The name of the scheme is compared
+    /// without case.
     #[must_use]
     pub fn authorization(self, value: impl Into<Secret>) -> Self {
         self.with(|inner| inner.authorization = Some(value.into()))
@@ -271,7 +272,8 @@ impl Receiver {
         let Inner { tokens, authorization, .. } = &*self.0;
         let same = |secret: &Secret, said: &[u8]| verify_slices_are_equal(secret.expose().as_bytes(), said).is_ok();
         let named = TOKENS.iter().filter_map(|name| headers.get(*name)).any(|said| tokens.iter().any(|token| same(token, said.as_bytes())));
-        let authorized = |secret: &Secret| headers.get(AUTHORIZATION).is_some_and(|said| same(secret, said.as_bytes()));
+        let authorized =
+            |secret: &Secret| headers.get(AUTHORIZATION).is_some_and(|said| is_authorized(secret.expose().as_bytes(), said.as_bytes()));
         (tokens.is_empty() || named) && authorization.as_ref().is_none_or(authorized)
     }
 
@@ -355,6 +357,16 @@ impl std::error::Error for Rejection {
             _ => None,
         }
     }
+}
+
+/// Whether two values of `Authorization` are the same. The scheme is a name, and names have no case (RFC 9110, section 11.1).
+fn is_authorized(known: &[u8], said: &[u8]) -> bool {
+    let split = |value: &[u8]| {
+        let end = value.iter().position(|byte| *byte == b' ').unwrap_or(value.len());
+        (value[..end].to_ascii_lowercase(), value[end..].trim_ascii().to_vec())
+    };
+    let ((scheme, secret), (said_scheme, said_secret)) = (split(known), split(said));
+    scheme == said_scheme && verify_slices_are_equal(&secret, &said_secret).is_ok()
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

@@ -50,6 +50,26 @@ async fn notifications_of_every_version_arrive_once_and_verified() {
     server.shutdown().await;
 }
 
+/// RFC 9110, section 11.1: the name of a scheme has no case, and what follows it has.
+#[tokio::test]
+async fn schemes_are_compared_without_case() {
+    let receiver = Receiver::new().authorization("Bearer s3cret");
+    let body = br#"{"statusUpdate":{"taskId":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}}"#;
+    for (said, taken) in [
+        ("Bearer s3cret", true),
+        ("bearer s3cret", true),
+        ("BEARER  s3cret", true),
+        ("bearer S3CRET", false),
+        ("Basic s3cret", false),
+        ("Bearer", false),
+        ("s3cret", false),
+    ] {
+        let mut headers = HeaderMap::new();
+        headers.insert("authorization", said.parse().unwrap());
+        assert_eq!(receiver.receive(&headers, body).await.is_ok(), taken, "{said}");
+    }
+}
+
 /// One delivery of our server, to be tampered with.
 async fn delivery(server: &chancery::Running) -> (HeaderMap, Vec<u8>) {
     let peer = Peer::start(|_| json_response(200, b"{}")).await;
