@@ -100,14 +100,26 @@ impl Client {
         }
     }
 
+    /// What would be refused anyway is not sent: what the card does not offer, and webhooks without an address.
+    fn check(&self, request: &Request) -> Result<()> {
+        match request {
+            Request::CreatePushConfig(config) => addressed(config)?,
+            Request::SendMessage(send) | Request::StreamMessage(send) => {
+                send.configuration.push_config.as_deref().map_or(Ok(()), addressed)?
+            }
+            _ => {}
+        }
+        self.demand_offered(request)
+    }
+
     /// A stream, if the card offers any.
     async fn open(&self, caller: &Caller, request: Request) -> Result<EventStream> {
-        self.demand_offered(&request)?;
+        self.check(&request)?;
         Watch::open(self.clone(), caller, request).await
     }
 
     async fn ask(&self, caller: &Caller, request: Request) -> Result<Reply> {
-        self.demand_offered(&request)?;
+        self.check(&request)?;
         let call = self.call(caller, request);
         let (peer, answered) = self.perform(&call).await?;
         let Answered::Reply(mut reply) = answered else { return Err(Error::internal("one answer was asked for")) };
@@ -139,6 +151,15 @@ impl Client {
             other => Err(unexpected(&other)),
         }
     }
+}
+
+/// A webhook needs an address.
+fn addressed(config: &PushConfig) -> Result<()> {
+    if !config.url.trim().is_empty() {
+        return Ok(());
+    }
+    let words = "the push config has no url, so nothing was sent; PushConfig::new takes the address that notifications go to";
+    Err(Error::new(ErrorKind::InvalidParams, words).violation("url", "is required"))
 }
 
 /// Says whose config it is, where the answer leaves it to the question.

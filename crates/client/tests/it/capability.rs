@@ -64,6 +64,24 @@ async fn what_the_card_does_not_offer_is_refused_before_it_is_sent() {
 }
 
 #[tokio::test]
+async fn a_push_config_without_an_address_is_not_sent() {
+    let peer = Peer::agent(|card| card.push_notifications(true).streaming(true)).await;
+    let mut send = hooked();
+    send.configuration.push_config = Some(Box::new(PushConfig::new(" ")));
+    for agent in [Client::connect(&peer.url).await.unwrap(), Client::over(Binding::JsonRpc, Version::V1_0, &peer.url).unwrap()] {
+        for error in [
+            agent.create_push_config(&caller(), PushConfig::default().for_task("t")).await.map(drop).unwrap_err(),
+            agent.send_message(&caller(), send.clone()).await.map(drop).unwrap_err(),
+            agent.stream_message(&caller(), send.clone()).await.map(drop).unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), ErrorKind::InvalidParams, "{error:?}");
+            assert!(error.to_string().contains("has no url"), "{error}");
+        }
+    }
+    assert!(peer.calls().is_empty());
+}
+
+#[tokio::test]
 async fn without_a_card_everything_is_sent_as_asked() {
     let peer = Peer::agent(|card| card.streaming(false)).await;
     let agent = Client::over(Binding::JsonRpc, Version::V1_0, &peer.url).unwrap();
