@@ -2,9 +2,10 @@
 
 use std::{sync::Arc, time::Instant};
 
-use chancery_client::{Builder, Client, Secrets};
+use chancery_client::{Builder, Client, Secrets, TroubleKind};
 use chancery_core::{Binding, Caller, Card, Error, ErrorKind, Grant, Version, extension};
 use chancery_net::Tls;
+use chancery_wire::pick::{self, Speaks};
 
 use crate::{
     card::{self, Found},
@@ -260,14 +261,27 @@ fn extended(extensions: impl IntoIterator<Item = String>) -> Caller {
 
 /// Says what to try when the card has nothing that may be spoken.
 fn no_interface(context: &Context, found: &Found, error: Error) -> Trouble {
+    let is_it = chancery_client::Trouble::of(&error).is_some_and(|trouble| trouble.kind() == TroubleKind::NoInterface);
     let trouble = Trouble::from(error);
-    let versions = found.card.supported_interfaces.iter().map(|one| one.protocol_version.as_str());
-    let newest = versions.filter(|version| !version.starts_with("1.")).max().unwrap_or("any").to_owned();
-    match (&*trouble.code, context.settings.version) {
-        ("VersionNotSupportedError", Wanted::Current) => {
-            let version = newest.split('.').take(2).collect::<Vec<_>>().join(".");
-            trouble.hint(format!("add --a2a-version {version}"))
+    if !is_it {
+        return trouble;
+    }
+    let speaks = Speaks::new([Binding::JsonRpc, Binding::HttpJson, Binding::Grpc]);
+    let with = |speaks: &Speaks| pick::candidates_of(&found.card, speaks).into_iter().next();
+    let version = match context.settings.version {
+        Wanted::Current => Some(Version::LATEST),
+        Wanted::Only(version) => Some(version),
+        Wanted::Any => None,
+    };
+    if version.and_then(|version| with(&speaks.clone().only(version))).is_some() {
+        return trouble.hint("leave --transport out");
+    }
+    match with(&speaks) {
+        // One that is not chosen by its own name is chosen by none.
+        Some(choice) if with(&speaks.clone().only(choice.version)).is_some() => {
+            trouble.hint(format!("add --a2a-version {}", choice.version))
         }
-        _ => trouble,
+        Some(_) => trouble.hint("add --a2a-version any"),
+        None => trouble.hint("look for a newer a2a, or ask whoever runs the agent for an interface that this one speaks"),
     }
 }

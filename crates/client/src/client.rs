@@ -17,7 +17,6 @@ use crate::{
     observer::Notice,
     retry,
     route::{Peer, Route, Transport},
-    trouble::{Trouble, TroubleKind},
 };
 
 /// Calls an agent.
@@ -193,7 +192,7 @@ impl Client {
         let Found { card, choices, secure, report } = found;
         let card = Arc::new(card);
         let mut routes = usable(&http, &settings, choices, secure, &card);
-        let route = routes.pop().ok_or_else(|| nothing_spoken(&card))?;
+        let route = routes.pop().ok_or_else(|| discover::nothing_spoken(&card, &settings))?;
         let keyed = card.capabilities.extensions.iter().any(|extension| extension.uri == extension::SEQUENCE);
         let peer = Peer::new(&http, &settings, route, keyed)?.of_card(&card, home.as_ref().map(|home| home.url.as_str()));
         peer.show(&settings);
@@ -360,11 +359,4 @@ fn usable(http: &Http, settings: &Settings, choices: Vec<Choice>, secure: bool, 
     let mut routes: Vec<_> = routes.filter(|route| Transport::new(http, settings, route).is_ok()).collect();
     routes.reverse();
     routes
-}
-
-fn nothing_spoken(card: &Card) -> Error {
-    let offered: Vec<_> =
-        card.supported_interfaces.iter().map(|one| format!("{} {}", one.protocol_binding, one.protocol_version)).collect();
-    let words = format!("the agent offers nothing that this client speaks: {}", offered.join(", "));
-    Error::new(ErrorKind::VersionNotSupported, words).caused_by(Trouble::new(TroubleKind::NoInterface))
 }

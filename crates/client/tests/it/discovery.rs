@@ -162,6 +162,41 @@ async fn what_is_wrong_with_a_card_is_told_apart() {
     }
 }
 
+/// What is offered, what is spoken, and what to do about it.
+#[test]
+fn a_card_with_nothing_that_is_spoken_is_told_in_full() {
+    let card = |interfaces: &[(&str, &str)]| {
+        let interfaces: Vec<_> = interfaces
+            .iter()
+            .map(|(binding, version)| serde_json::json!({"url": "https://a.example", "protocolBinding": binding, "protocolVersion": version}))
+            .collect();
+        serde_json::json!({"name": "Odd", "description": "Speaks oddly", "supportedInterfaces": interfaces}).to_string()
+    };
+    let ours = "this client speaks 1.0, 0.3, 0.2, 0.1 over JSONRPC, HTTP+JSON, GRPC";
+    for (interfaces, kind, words) in [
+        (
+            &[("JSONRPC", "2.0"), ("GRPC", "7.1")][..],
+            ErrorKind::VersionNotSupported,
+            ["JSONRPC 2.0, GRPC 7.1", ours, "one of its versions"],
+        ),
+        (&[("MQTT", "1.0")], ErrorKind::UnsupportedOperation, ["MQTT 1.0", ours, "one of its bindings"]),
+    ] {
+        let error = Client::builder().connect_card(card(interfaces).as_bytes(), None).unwrap_err();
+        assert_eq!((error.kind(), trouble(&error)), (kind, Some(TroubleKind::NoInterface)), "{error:?}");
+        for words in words {
+            assert!(error.to_string().contains(words), "{words}: {error}");
+        }
+    }
+    for (builder, offered, kind, remedy) in [
+        (Client::builder().versions([Version::V1_0]), ("JSONRPC", "0.3"), ErrorKind::VersionNotSupported, "could speak JSONRPC 0.3"),
+        (Client::builder().bindings([Binding::Grpc]), ("JSONRPC", "1.0"), ErrorKind::UnsupportedOperation, "could speak JSONRPC 1.0"),
+    ] {
+        let error = builder.connect_card(card(&[offered]).as_bytes(), None).unwrap_err();
+        assert_eq!(error.kind(), kind, "{error:?}");
+        assert!(error.to_string().contains(remedy), "{error}");
+    }
+}
+
 /// V10-SEL-004, V10-TEN-001.
 #[tokio::test]
 async fn the_tenant_is_exactly_that_of_the_interface() {
