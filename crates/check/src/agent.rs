@@ -1,6 +1,6 @@
-//! The agent under test: its card, its interfaces that speak v1.0, and the run of all checks over them.
+//! The agent under test: its card, and its interfaces that speak v1.0.
 
-use std::time::Instant;
+use std::time::Duration;
 
 use chancery_core::{Binding, Bytes, Card, Secret, Version};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -8,10 +8,11 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use crate::{
-    Error, FailOn, Options, Progress, Result, Suite,
+    Error, Options, Result, Suite,
     checks::{CHECKS, Check, Scope},
-    finding::{Finding, Level, Report, Status},
-    interface::Interface,
+    finding::{Finding, Level, Status},
+    interface::{Interface, no_answer},
+    run::finding,
 };
 
 /// Why a rule is broken, or not seen to be kept.
@@ -19,6 +20,8 @@ use crate::{
 pub(crate) enum Miss {
     Fail(String),
     NotTested(String),
+    /// What was waited for did not come in time, which says nothing about the rule.
+    Late(String),
 }
 
 /// An agent that is to be checked.
@@ -82,7 +85,7 @@ impl Target {
 
 impl Options {
     /// Whether a check is wanted at all.
-    fn takes(&self, check: &Check) -> bool {
+    pub(crate) fn takes(&self, check: &Check) -> bool {
         (self.suite != Suite::Tck || !check.tck.is_empty()) && check.level <= self.level && self.selection.takes(check.id)
     }
 }
@@ -97,6 +100,8 @@ pub(crate) struct Agent {
     pub(crate) http: reqwest::Client,
     pub(crate) interfaces: Vec<Interface>,
     pub(crate) has_credentials: bool,
+    /// How long an answer may take.
+    pub(crate) patience: Duration,
 }
 
 impl Agent {
@@ -110,7 +115,7 @@ impl Agent {
 /// Where a check is done.
 pub(crate) struct Place<'a> {
     pub(crate) agent: &'a Agent,
-    interface: Option<&'a Interface>,
+    pub(crate) interface: Option<&'a Interface>,
 }
 
 impl Place<'_> {
@@ -154,98 +159,16 @@ pub fn explained(id: &str) -> Option<(Finding, String)> {
     Some((finding(check, "", Status::NotTested, String::new()), format!("{scope}; {makes}")))
 }
 
-/// Runs the checks that the options choose, and tells how far it is.
-///
-/// # Errors
-/// The agent cannot be reached, or not with these options. What the agent does wrong is in the report.
-pub async fn run(target: &Target, options: &Options, progress: &dyn Fn(Progress<'_>)) -> Result<Report> {
-    let begun = Instant::now();
-    let (agent, mut findings) = agent(target, options).await?;
-    for check in CHECKS.iter().filter(|check| options.takes(check)) {
-        match check.scope {
-            Scope::Card | Scope::Agent => findings.push(one(options, check, &Place { agent: &agent, interface: None }, progress).await),
-            scope => {
-                let interfaces: Vec<_> = agent.interfaces.iter().filter(|interface| scope.covers(interface.binding)).collect();
-                if interfaces.is_empty() {
-                    findings.push(finding(check, "", Status::NotTested, "no interface of this kind is checked".to_owned()));
-                }
-                for interface in interfaces {
-                    findings.push(one(options, check, &Place { agent: &agent, interface: Some(interface) }, progress).await);
-                }
-            }
-        }
-    }
-    let interfaces = agent.interfaces.iter().map(|interface| format!("{} 1.0", interface.binding)).collect();
-    let subject = format!("{} {}", agent.card.name, agent.card.version);
-    let verdict = verdict(&findings, options.fail_on);
-    Ok(Report {
-        subject,
-        interfaces,
-        suite: options.suite.as_str().to_owned(),
-        findings,
-        took: begun.elapsed(),
-        verdict,
-        ..Report::default()
-    })
-}
-
-/// Does one check in one place.
-async fn one(options: &Options, check: &Check, place: &Place<'_>, progress: &dyn Fn(Progress<'_>)) -> Finding {
-    let name = place.interface.map(|interface| interface.binding.to_string()).unwrap_or_default();
-    if options.read_only && check.makes {
-        return finding(check, &name, Status::NotTested, "it makes a task".to_owned());
-    }
-    progress(Progress::Begun { id: check.id, place: &name });
-    let begun = Instant::now();
-    let (status, note) = match (check.run)(place).await {
-        Ok(()) => (Status::Passed, String::new()),
-        Err(Miss::Fail(note)) => (Status::Failed, note),
-        Err(Miss::NotTested(note)) => (Status::NotTested, note),
-    };
-    progress(Progress::Done { id: check.id, place: &name, status, took: begun.elapsed() });
-    finding(check, &name, status, note)
-}
-
-fn finding(check: &Check, place: &str, status: Status, note: String) -> Finding {
-    Finding {
-        id: check.id.to_owned(),
-        tck: check.tck.iter().map(|id| (*id).to_owned()).collect(),
-        level: check.level,
-        clause: check.clause.to_owned(),
-        title: check.title.to_owned(),
-        place: place.to_owned(),
-        status,
-        note,
-        evidence: Vec::new(),
-    }
-}
-
-/// The verdict: what counts is what the user says counts.
-fn verdict(findings: &[Finding], fail_on: FailOn) -> (String, bool) {
-    let failed = |level: Level| findings.iter().filter(|finding| finding.status == Status::Failed && finding.level == level).count();
-    let (must, should) = (failed(Level::Must), failed(Level::Should) + failed(Level::May));
-    let passed = findings.iter().filter(|finding| finding.status == Status::Passed).count();
-    let bad = match fail_on {
-        FailOn::Should => must + should,
-        FailOn::Never => 0,
-        FailOn::Must => must,
-    };
-    match (must, passed) {
-        (0, 0) => ("nothing was tested".to_owned(), true),
-        (0, _) if bad == 0 => ("conformant as far as it was tested".to_owned(), true),
-        (0, _) => (format!("conformant, but {should} should failed"), false),
-        _ => (format!("not conformant ({must} must failed)"), bad == 0),
-    }
-}
-
 /// The agent with its interfaces; what is not checked of them is told.
-async fn agent(target: &Target, options: &Options) -> Result<(Agent, Vec<Finding>)> {
+pub(crate) async fn agent(target: &Target, options: &Options) -> Result<(Agent, Vec<Finding>)> {
     // A client that puts nothing right.
     let http = chancery_net::Client::trusted(&target.http).map_err(|error| Error::Http(error.into()))?;
     let body: Value = serde_json::from_slice(&target.body).map_err(Error::CardNotJson)?;
     let served = match &target.url {
         Some(url) => {
-            let answer = http.get(url).send().await.map_err(|error| Error::Unreachable(error.into()))?;
+            let asked = tokio::time::timeout(options.timeout, http.get(url).send()).await;
+            let answer = asked.map_err(|_| Error::Unreachable(no_answer(options.timeout).into()))?;
+            let answer = answer.map_err(|error| Error::Unreachable(error.into()))?;
             Some((url.clone(), answer.headers().clone()))
         }
         None => None,
@@ -272,7 +195,7 @@ async fn agent(target: &Target, options: &Options) -> Result<(Agent, Vec<Finding
         if interfaces.iter().any(|known: &Interface| known.binding == binding && known.url == interface.url) {
             continue;
         }
-        let builder = target.client.clone().resubscribes(0).retries(0).poll_failures(0);
+        let builder = target.client.clone().timeout(options.timeout).resubscribes(0).retries(0).poll_failures(0);
         interfaces.push(Interface {
             binding,
             url: interface.url.clone(),
@@ -281,10 +204,12 @@ async fn agent(target: &Target, options: &Options) -> Result<(Agent, Vec<Finding
             http: http.clone(),
             headers: headers.clone(),
             client: builder.over(binding, Version::V1_0, &interface.url)?,
+            patience: options.timeout,
             done: OnceCell::new(),
         });
     }
-    Ok((Agent { card, body, served, http, interfaces, has_credentials: target.has_credentials }, untested))
+    let (has_credentials, patience) = (target.has_credentials, options.timeout);
+    Ok((Agent { card, body, served, http, interfaces, has_credentials, patience }, untested))
 }
 
 /// An interface of an older version, for which there are no checks.

@@ -155,8 +155,10 @@ fn members(value: &mut Value) -> Option<&mut serde_json::Map<String, Value>> {
 pub async fn self_test(port: u16, selection: &Selection, progress: &dyn Fn(Progress<'_>)) -> Result<Report> {
     let begun = std::time::Instant::now();
     let mut findings = Vec::new();
-    for fault in FAULTS.iter().filter(|fault| selection.takes(fault.rule)) {
-        progress(Progress::Begun { id: fault.name, place: "" });
+    let faults: Vec<_> = FAULTS.iter().filter(|fault| selection.takes(fault.rule)).collect();
+    let total = faults.len();
+    for (at, fault) in faults.into_iter().enumerate() {
+        progress(Progress::Begun { id: fault.rule, place: "", title: fault.name, number: at + 1, total });
         let started = std::time::Instant::now();
         // The rule must be kept without the fault, or finding it broken says nothing.
         let sound = found(port, fault, false).await?;
@@ -166,7 +168,7 @@ pub async fn self_test(port: u16, selection: &Selection, progress: &dyn Fn(Progr
             (Status::Passed, _) => (Status::Failed, format!("{} is not found", fault.name)),
             (other, _) => (Status::Failed, format!("without the fault the check is {other:?}")),
         };
-        progress(Progress::Done { id: fault.name, place: "", status, took: started.elapsed() });
+        progress(Progress::Done { id: fault.rule, place: "", status, took: started.elapsed() });
         findings.push(Finding {
             id: fault.rule.to_owned(),
             tck: Vec::new(),

@@ -100,6 +100,10 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// How long it took.
     pub took: Duration,
+    /// How many checks were not tested because something did not come in time.
+    pub late: usize,
+    /// Whether it was run to its end.
+    pub complete: bool,
     /// The verdict in words, and whether it is good.
     pub verdict: (String, bool),
 }
@@ -113,6 +117,8 @@ impl Default for Report {
             tool: format!("chancery-check {}", env!("CARGO_PKG_VERSION")),
             findings: Vec::new(),
             took: Duration::ZERO,
+            late: 0,
+            complete: true,
             verdict: (String::new(), true),
         }
     }
@@ -152,6 +158,8 @@ impl Report {
             "failed": self.count("Failed"),
             "warnings": self.count("Warning"),
             "notTested": self.count("Not tested"),
+            "late": self.late,
+            "complete": self.complete,
             "seconds": (self.took.as_secs_f64() * 1_000.0).round() / 1_000.0,
             "verdict": self.verdict.0,
             "conformant": self.verdict.1,

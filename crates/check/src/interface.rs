@@ -9,10 +9,8 @@ use http::{HeaderMap, Method};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use crate::{agent::Miss, error::with_cause};
+use crate::{agent::Miss, checks::is_terminal, error::with_cause};
 
-/// How long an answer or an event may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
 /// Bytes of an answer.
 const LIMIT: usize = 16 * 1_024 * 1_024;
 
@@ -28,6 +26,8 @@ pub(crate) struct Interface {
     pub(crate) headers: HeaderMap,
     /// For gRPC.
     pub(crate) client: Client,
+    /// How long an answer or an event may take.
+    pub(crate) patience: Duration,
     /// A task that has ended, made once.
     pub(crate) done: OnceCell<Result<Value, Miss>>,
 }
@@ -170,13 +170,17 @@ impl Interface {
             return self.grpc_stream(operation, params).await;
         }
         let request = self.request(operation, params, &Mutation::default())?.header("accept", "text/event-stream");
-        let response = sent(request).await?;
+        let response = sent(request, self.patience).await?;
         let media = media(response.headers());
         if !media.starts_with("text/event-stream") {
             return Ok(Err(self.read(response).await?));
         }
         let status = response.status().as_u16();
-        Ok(Ok(Events { status, media, rpc: self.binding == Binding::JsonRpc, inner: Inner::Http { response, buffer: Vec::new() } }))
+        Ok(Ok(self.events(status, media, Inner::Http { response, buffer: Vec::new() })))
+    }
+
+    fn events(&self, status: u16, media: String, inner: Inner) -> Events {
+        Events { status, media, rpc: self.binding == Binding::JsonRpc, patience: self.patience, over: false, inner }
     }
 
     /// A request that is well-formed but for the mutation.
@@ -240,23 +244,25 @@ impl Interface {
 
     /// Sends a request and reads its answer.
     pub(crate) async fn answer(&self, request: reqwest::RequestBuilder) -> Result<Answer, Miss> {
-        self.read(sent(request).await?).await
+        self.read(sent(request, self.patience).await?).await
     }
 
     async fn read(&self, mut response: reqwest::Response) -> Result<Answer, Miss> {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let mut bytes = Vec::new();
-        let begun = Instant::now();
+        let (begun, most) = (Instant::now(), self.patience.saturating_mul(2));
         loop {
-            let chunk = tokio::time::timeout(PATIENCE, response.chunk()).await;
-            match chunk {
-                Ok(Ok(Some(chunk))) if bytes.len() + chunk.len() <= LIMIT && begun.elapsed() < 2 * PATIENCE => {
-                    bytes.extend_from_slice(&chunk)
-                }
+            match tokio::time::timeout(self.patience, response.chunk()).await {
+                Ok(Ok(Some(chunk))) => bytes.extend_from_slice(&chunk),
                 Ok(Ok(None)) => break,
-                Ok(Ok(Some(_))) => return Err(Miss::Fail("the answer does not end".to_owned())),
                 Ok(Err(error)) => return Err(Miss::Fail(format!("the answer breaks off: {error}"))),
-                Err(_) => return Err(Miss::Fail(format!("the answer does not come within {} s", PATIENCE.as_secs()))),
+                Err(_) => return Err(Miss::Late(format!("the rest of the answer does not come within {}", words(self.patience)))),
+            }
+            if bytes.len() > LIMIT {
+                return Err(Miss::Fail(format!("the answer has more than {LIMIT} bytes")));
+            }
+            if begun.elapsed() >= most {
+                return Err(Miss::Late(format!("the answer has not ended after {}", words(most))));
             }
         }
         let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
@@ -273,7 +279,7 @@ impl Interface {
             return Err(Miss::NotTested("gRPC has no such thing".to_owned()));
         }
         let request = self.decoded(operation, &params)?;
-        let (caller, client) = (self.caller(mutation), &self.client);
+        let (caller, client) = (self.caller(mutation).deadline(Instant::now() + self.patience), &self.client);
         let value = |result: chancery_core::Result<Value>| answered(result);
         fn show<T: serde::Serialize>(reply: T) -> Value {
             serde_json::to_value(reply).unwrap_or_default()
@@ -296,14 +302,15 @@ impl Interface {
     }
 
     async fn grpc_stream(&self, operation: Operation, params: Value) -> Result<Result<Events, Answer>, Miss> {
+        // A stream may last: it is each event of it that has to come in time.
         let (caller, client) = (self.caller(&Mutation::default()), &self.client);
-        let opened = match self.decoded(operation, &params)? {
-            Request::StreamMessage(send) => client.stream_message(&caller, *send).await,
-            Request::Subscribe(subscribe) => client.subscribe(&caller, subscribe).await,
+        let opening = match self.decoded(operation, &params)? {
+            Request::StreamMessage(send) => client.stream_message(&caller, *send),
+            Request::Subscribe(subscribe) => client.subscribe(&caller, subscribe),
             _ => return Err(Miss::NotTested("this is no stream".to_owned())),
         };
-        match opened {
-            Ok(stream) => Ok(Ok(Events { status: 200, media: "application/grpc".to_owned(), rpc: false, inner: Inner::Grpc(stream) })),
+        match tokio::time::timeout(self.patience, opening).await.map_err(|_| Miss::Late(no_answer(self.patience)))? {
+            Ok(stream) => Ok(Ok(self.events(200, "application/grpc".to_owned(), Inner::Grpc(stream)))),
             Err(error) => answered(Err(error)).map(Err),
         }
     }
@@ -313,7 +320,7 @@ impl Interface {
             Some(list) => list.split(',').filter(|uri| !uri.is_empty()).map(str::to_owned).collect(),
             None => self.extensions.clone(),
         };
-        let caller = Caller::anonymous().tenant(self.tenant.clone()).deadline(Instant::now() + PATIENCE);
+        let caller = Caller::anonymous().tenant(self.tenant.clone());
         extensions.into_iter().fold(caller, Caller::extension)
     }
 
@@ -332,8 +339,10 @@ fn answered(result: chancery_core::Result<Value>) -> Result<Answer, Miss> {
         Ok(value) => Ok(answer(Ok(value))),
         Err(error) => {
             let kind = error.kind();
-            if matches!(kind, ErrorKind::Unavailable | ErrorKind::Timeout) {
-                return Err(Miss::Fail(format!("no answer: {error}")));
+            match kind {
+                ErrorKind::Timeout => return Err(Miss::Late(format!("no answer: {error}"))),
+                ErrorKind::Unavailable => return Err(Miss::Fail(format!("no answer: {error}"))),
+                _ => {}
             }
             let code = i64::from(errors::grpc_code(kind, Version::V1_0).number());
             Ok(answer(Err(Fault { code, kind: Some(kind), message: error.to_string(), details: Vec::new() })))
@@ -375,12 +384,24 @@ fn reason(details: &[Value]) -> Option<ErrorKind> {
     details.iter().find_map(|detail| detail["reason"].as_str()).and_then(ErrorKind::from_reason)
 }
 
-async fn sent(request: reqwest::RequestBuilder) -> Result<reqwest::Response, Miss> {
-    match tokio::time::timeout(PATIENCE, request.send()).await {
+/// Sends a request, and waits for the head of its answer.
+pub(crate) async fn sent(request: reqwest::RequestBuilder, patience: Duration) -> Result<reqwest::Response, Miss> {
+    match tokio::time::timeout(patience, request.send()).await {
         Ok(Ok(response)) => Ok(response),
+        Ok(Err(error)) if error.is_timeout() => Err(Miss::Late(format!("no answer: {}", with_cause(&error)))),
         Ok(Err(error)) => Err(Miss::Fail(format!("no answer: {}", with_cause(&error)))),
-        Err(_) => Err(Miss::Fail(format!("no answer within {} s", PATIENCE.as_secs()))),
+        Err(_) => Err(Miss::Late(no_answer(patience))),
     }
+}
+
+/// What is said of an answer that does not come.
+pub(crate) fn no_answer(patience: Duration) -> String {
+    format!("no answer within {}", words(patience))
+}
+
+/// A time in words.
+pub(crate) fn words(time: Duration) -> String {
+    if time.subsec_millis() == 0 { format!("{} s", time.as_secs()) } else { format!("{} ms", time.as_millis()) }
 }
 
 fn media(headers: &HeaderMap) -> String {
@@ -392,6 +413,9 @@ pub(crate) struct Events {
     pub(crate) status: u16,
     pub(crate) media: String,
     rpc: bool,
+    patience: Duration,
+    /// Whether an event has told the end of the task, after which the stream has to end.
+    over: bool,
     inner: Inner,
 }
 
@@ -408,13 +432,17 @@ impl Events {
                 Inner::Http { response, buffer } => frame(response, buffer).await,
                 Inner::Grpc(stream) => match std::future::poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
                     Some(Ok((_, event))) => serde_json::to_value(&*event).map(Some).map_err(|error| Miss::Fail(error.to_string())),
+                    Some(Err(error)) if error.kind() == ErrorKind::Timeout => Err(Miss::Late(format!("the stream breaks off: {error}"))),
                     Some(Err(error)) => Err(Miss::Fail(format!("the stream breaks off: {error}"))),
                     None => Ok(None),
                 },
             }
         };
-        let late = || Miss::Fail(format!("the stream neither goes on nor ends within {} s", PATIENCE.as_secs()));
-        tokio::time::timeout(PATIENCE, next).await.map_err(|_| late())?
+        match (tokio::time::timeout(self.patience, next).await, self.over) {
+            (Ok(next), _) => next,
+            (Err(_), true) => Err(Miss::Fail(format!("the task has ended, and the stream does not within {}", words(self.patience)))),
+            (Err(_), false) => Err(Miss::Late(format!("the stream neither goes on nor ends within {}", words(self.patience)))),
+        }
     }
 
     /// The next event.
@@ -423,7 +451,9 @@ impl Events {
         if raw["error"].is_object() {
             return Err(Miss::Fail(format!("the stream ends with an error: {}", said(&raw["error"]))));
         }
-        Ok(Some(if self.rpc { raw["result"].clone() } else { raw }))
+        let event = if self.rpc { raw["result"].clone() } else { raw };
+        self.over |= ends_the_task(&event);
+        Ok(Some(event))
     }
 
     /// All events to the end.
@@ -437,6 +467,12 @@ impl Events {
         }
         Ok(events)
     }
+}
+
+/// Whether nothing can come after an event.
+fn ends_the_task(event: &Value) -> bool {
+    let state = event["statusUpdate"]["status"]["state"].as_str().or_else(|| event["task"]["status"]["state"].as_str());
+    event["message"].is_object() || state.is_some_and(is_terminal)
 }
 
 /// The data of the next frame of server-sent events.

@@ -22,15 +22,17 @@ mod faults;
 mod finding;
 mod interface;
 mod report;
+mod run;
 mod selection;
 
 use std::time::Duration;
 
 pub use self::{
-    agent::{Target, explained, listed, run},
+    agent::{Target, explained, listed},
     error::Error,
     faults::self_test,
     finding::{Finding, Level, Report, Status},
+    run::{Run, run},
     selection::Selection,
 };
 
@@ -38,7 +40,7 @@ pub use self::{
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Which checks are run, and what they count for.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// Which suite.
     pub suite: Suite,
@@ -52,6 +54,25 @@ pub struct Options {
     pub versions: Vec<String>,
     /// What makes the verdict bad.
     pub fail_on: FailOn,
+    /// How long one answer, or one event of a stream, may take.
+    pub timeout: Duration,
+    /// What a check is that something did not come in time for.
+    pub on_timeout: OnTimeout,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            suite: Suite::default(),
+            level: Level::default(),
+            selection: Selection::default(),
+            read_only: false,
+            versions: Vec::new(),
+            fail_on: FailOn::default(),
+            timeout: Duration::from_secs(30),
+            on_timeout: OnTimeout::default(),
+        }
+    }
 }
 
 /// A suite of checks.
@@ -90,6 +111,16 @@ pub enum FailOn {
     Never,
 }
 
+/// What a check is that something did not come in time for: no rule of the protocol says how fast an agent must be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnTimeout {
+    /// Not tested.
+    #[default]
+    Skip,
+    /// Failed.
+    Fail,
+}
+
 /// How far a run is.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -100,6 +131,12 @@ pub enum Progress<'a> {
         id: &'a str,
         /// On which interface; empty for none.
         place: &'a str,
+        /// The rule in a sentence.
+        title: &'a str,
+        /// Its number in this run, from 1.
+        number: usize,
+        /// How many there are.
+        total: usize,
     },
     /// A check is done.
     Done {

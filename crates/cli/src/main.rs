@@ -19,6 +19,7 @@ mod report;
 mod resume;
 mod serve;
 mod settings;
+mod stop;
 mod trouble;
 mod trust;
 mod wait;

@@ -4,7 +4,7 @@ use chancery_core::{Operation, Validate as _};
 use serde_json::{Value, json};
 
 use super::{Checked, Miss, NOBODY, demand};
-use crate::agent::Place;
+use crate::{agent::Place, interface::sent};
 
 /// What was fetched; a card that was read from a file cannot be looked at.
 fn served<'a>(place: &'a Place<'_>) -> Result<&'a http::HeaderMap, Miss> {
@@ -97,8 +97,8 @@ pub(super) async fn https(place: &Place<'_>) -> Checked {
 pub(super) async fn revalidated(place: &Place<'_>) -> Checked {
     let Some(etag) = header(place, "etag")? else { return Err(Miss::NotTested("the card has no ETag".to_owned())) };
     let Some((url, _)) = &place.agent.served else { return Ok(()) };
-    let asked = place.agent.http.get(url).header("if-none-match", etag).send().await;
-    let status = asked.map_err(|error| Miss::Fail(error.to_string()))?.status().as_u16();
+    let asked = place.agent.http.get(url).header("if-none-match", etag);
+    let status = sent(asked, place.agent.patience).await?.status().as_u16();
     demand!(status == 304, "If-None-Match with the current ETag answers {status}");
     Ok(())
 }

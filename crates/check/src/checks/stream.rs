@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Checked, HELLO, Miss, NOBODY, SHORT, demand, done, id, is_interrupted, is_terminal, refused, running, state};
 use crate::{
     agent::Place,
-    interface::{Events, Interface, PATIENCE},
+    interface::{Events, Interface, words},
 };
 
 /// Skips agents that do not stream.
@@ -265,7 +265,10 @@ pub(super) async fn independent(place: &Place<'_>) -> Checked {
             demand!(state(&task) == "TASK_STATE_COMPLETED", "without its stream the task is {}", state(&task));
             return Ok(());
         }
-        demand!(begun.elapsed() < PATIENCE, "without its stream the task stays {}", state(&task));
+        if begun.elapsed() >= interface.patience {
+            let (state, time) = (state(&task), words(interface.patience));
+            return Err(Miss::Late(format!("without its stream the task is still {state} after {time}")));
+        }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

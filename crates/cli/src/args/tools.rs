@@ -199,6 +199,9 @@ pub(crate) struct Conformance {
     /// Which failures count
     #[arg(long, value_parser = ["must", "should", "any", "never"], default_value = "must")]
     pub(crate) fail_on: String,
+    /// What a check is that has no answer within --timeout: skip for not tested, or fail
+    #[arg(long, value_parser = ["skip", "fail"], default_value = "skip")]
+    pub(crate) on_timeout: String,
     /// Make no task
     #[arg(long)]
     pub(crate) read_only: bool,

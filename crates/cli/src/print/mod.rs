@@ -7,6 +7,7 @@ pub(crate) mod card;
 mod filter;
 pub(crate) mod live;
 mod notes;
+mod progress;
 mod table;
 pub(crate) mod task;
 pub(crate) mod text;
@@ -17,7 +18,7 @@ use std::{io::Write as _, sync::Arc};
 use chancery_core::sync::Mutex;
 use serde::Serialize;
 
-pub(crate) use self::{notes::Notes, table::Table, text::Text};
+pub(crate) use self::{notes::Notes, progress::Progress, table::Table, text::Text};
 use crate::{
     print::filter::Filter,
     settings::{Form, Settings},

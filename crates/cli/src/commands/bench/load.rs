@@ -10,8 +10,6 @@ use chancery_core::{
     Caller, Error, ErrorKind, EventStream, GetTask, ListTasks, Message, Operations as _, SendMessage, SendReply, Subscribe, TaskId,
 };
 
-/// How long a call may take.
-const LIMIT: Duration = Duration::from_secs(60);
 /// How old a task may be that others subscribe to.
 const YOUNG: Duration = Duration::from_millis(1_000);
 
@@ -25,6 +23,8 @@ pub(super) struct Load {
     pub(super) card: String,
     pub(super) payload: String,
     pub(super) chunks: u32,
+    /// How long a call may take.
+    pub(super) limit: Duration,
     /// How long an idle stream is held.
     pub(super) hold: Duration,
     /// The task that is read.
@@ -41,7 +41,11 @@ pub(super) struct Done {
 
 impl Load {
     fn caller(&self) -> Caller {
-        self.caller.clone().deadline(Instant::now() + LIMIT.max(self.hold * 2))
+        let held = if self.scenario == "idle" { self.hold } else { Duration::ZERO };
+        match Instant::now().checked_add(self.limit.saturating_add(held)) {
+            Some(deadline) => self.caller.clone().deadline(deadline),
+            None => self.caller.clone(),
+        }
     }
 
     /// Does it once; `turn` is the number of the call.
@@ -79,7 +83,7 @@ impl Load {
     }
 
     async fn card(&self) -> Result<Done, Error> {
-        let answer = self.http.get(&self.card).timeout(LIMIT).send().await.and_then(reqwest::Response::error_for_status);
+        let answer = self.http.get(&self.card).timeout(self.limit).send().await.and_then(reqwest::Response::error_for_status);
         let answer = answer.map_err(Error::internal)?;
         answer.bytes().await.map(|_| Done { first: None }).map_err(Error::internal)
     }

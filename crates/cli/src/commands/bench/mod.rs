@@ -7,6 +7,7 @@ mod threshold;
 
 use std::{
     collections::BTreeMap,
+    pin::{Pin, pin},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -14,11 +15,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-use chancery_core::{Message, Operations as _, SendMessage, SendReply};
+use chancery_core::{Message, Operations as _, SendMessage, SendReply, sync::Mutex};
 use serde_json::{Value, json};
 
 use self::{histogram::Histogram, load::Load, process::Process, threshold::Threshold};
-use crate::{args::Bench, card, connect, context::Context, settings::time, trouble::Trouble};
+use crate::{
+    args::Bench,
+    card,
+    connect::{self, Agent},
+    context::Context,
+    print::Progress,
+    settings::time,
+    stop,
+    trouble::Trouble,
+};
 
 /// What was measured.
 #[derive(Debug, Clone, Default)]
@@ -31,6 +41,8 @@ struct Figures {
     /// What went wrong, and how often.
     reasons: BTreeMap<String, u64>,
     seconds: f64,
+    /// Whether the user ended it before its time.
+    stopped: bool,
 }
 
 impl Figures {
@@ -67,6 +79,8 @@ struct Course {
     calls: Option<u64>,
     /// Calls per second; `None` for as fast as users can.
     rate: Option<f64>,
+    /// What the line of progress begins with.
+    about: &'static str,
 }
 
 impl Course {
@@ -82,12 +96,52 @@ impl Course {
 pub(crate) async fn run(context: &Context, args: &Bench) -> Result<(), Trouble> {
     let thresholds = args.threshold.iter().map(|text| Threshold::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let course = course(args)?;
+    let mut stop = pin!(stop::asked());
+    let (agent, load) = tokio::select! {
+        prepared = prepare(context, args, &course) => prepared?,
+        code = &mut stop => return Err(Trouble::stopped(code)),
+    };
+    let mut process = args.pid.map(Process::watch).transpose()?;
+    if args.warmup > Duration::ZERO && args.scenario != "idle" {
+        let stages = vec![Stage { ends: args.warmup, users: course.stages.first().map_or(1, |stage| stage.users) }];
+        let warmup = Course { stages, calls: None, rate: course.rate, about: "warming up, " };
+        if let (_, Some(code)) = run_course(context, &load, &warmup, None, stop.as_mut()).await {
+            context.notes.insist("Stopped: while warming up, so nothing was measured");
+            return Err(Trouble::stopped(code));
+        }
+    }
+    // Only what is measured counts.
+    if let Some(process) = &mut process {
+        *process = Process::watch(process.pid)?;
+    }
+    let (figures, stopped) = run_course(context, &load, &course, process.as_mut(), stop.as_mut()).await;
+    let judged: Vec<_> = thresholds.iter().map(|threshold| (threshold, threshold.holds(&figures))).collect();
+    let document = document(args, &agent.client, &course, &figures, process.as_ref(), &judged);
+    if let Some(path) = &args.out {
+        let text = serde_json::to_string_pretty(&document).map_err(|error| Trouble::internal(error.to_string()))? + "\n";
+        std::fs::write(path, text).map_err(|error| Trouble::usage(format!("--out {} cannot be written: {error}", path.display())))?;
+    }
+    show(context, args, &agent.client, &course, &figures, process.as_ref(), &judged, &document)?;
+    if let Some(code) = stopped {
+        return Err(Trouble::stopped(code));
+    }
+    if figures.requests() > 0 && figures.latency.total() == 0 {
+        let reason = figures.reasons.keys().next().cloned().unwrap_or_default();
+        return Err(Trouble::unreachable(format!("no call succeeded: {reason}")).reported());
+    }
+    match judged.iter().filter(|(_, holds)| !holds).count() {
+        0 => Ok(()),
+        missed => Err(Trouble::own("THRESHOLD", format!("{missed} of {} thresholds do not hold", judged.len())).reported()),
+    }
+}
+
+/// The agent, and what is done with it.
+async fn prepare(context: &Context, args: &Bench, course: &Course) -> Result<(Agent, Arc<Load>), Trouble> {
     let agent = connect::connected(context, connect::builder(context)?.retries(0).resubscribes(0).poll_failures(0)).await?;
     let url = agent.client.url();
     if !args.yes_remote && !is_near(&url) {
         return Err(Trouble::usage(format!("{url} is not on this machine")).hint("add --yes-remote if you may load that server"));
     }
-    let mut process = args.pid.map(Process::watch).transpose()?;
     let mut load = Load {
         scenario: args.scenario.clone(),
         caller: agent.caller_until(None),
@@ -97,6 +151,7 @@ pub(crate) async fn run(context: &Context, args: &Bench) -> Result<(), Trouble> 
         card: String::new(),
         payload: "x".repeat(args.payload.max(1)),
         chunks: args.chunks,
+        limit: context.call_limit(),
         hold: course.length(),
         task: None,
         shared: tokio::sync::Mutex::default(),
@@ -112,31 +167,7 @@ pub(crate) async fn run(context: &Context, args: &Bench) -> Result<(), Trouble> 
         let found = card::find(context).await?;
         load.card = found.url.ok_or_else(|| Trouble::usage("a card in a file cannot be measured").hint("name a host"))?;
     }
-    let load = Arc::new(load);
-    if args.warmup > Duration::ZERO && args.scenario != "idle" {
-        let stages = vec![Stage { ends: args.warmup, users: course.stages.first().map_or(1, |stage| stage.users) }];
-        run_course(context, &load, &Course { stages, calls: None, rate: course.rate }, None).await;
-    }
-    // Only what is measured counts.
-    if let Some(process) = &mut process {
-        *process = Process::watch(process.pid)?;
-    }
-    let figures = run_course(context, &load, &course, process.as_mut()).await;
-    let judged: Vec<_> = thresholds.iter().map(|threshold| (threshold, threshold.holds(&figures))).collect();
-    let document = document(args, &agent.client, &course, &figures, process.as_ref(), &judged);
-    if let Some(path) = &args.out {
-        let text = serde_json::to_string_pretty(&document).map_err(|error| Trouble::internal(error.to_string()))? + "\n";
-        std::fs::write(path, text).map_err(|error| Trouble::usage(format!("--out {} cannot be written: {error}", path.display())))?;
-    }
-    show(context, args, &agent.client, &course, &figures, process.as_ref(), &judged, &document)?;
-    if figures.requests() > 0 && figures.latency.total() == 0 {
-        let reason = figures.reasons.keys().next().cloned().unwrap_or_default();
-        return Err(Trouble::unreachable(format!("no call succeeded: {reason}")).reported());
-    }
-    match judged.iter().filter(|(_, holds)| !holds).count() {
-        0 => Ok(()),
-        missed => Err(Trouble::own("THRESHOLD", format!("{missed} of {} thresholds do not hold", judged.len())).reported()),
-    }
+    Ok((agent, Arc::new(load)))
 }
 
 /// What the flags ask for.
@@ -164,78 +195,124 @@ fn course(args: &Bench) -> Result<Course, Trouble> {
     // A stream that is only held lasts as long as the run, so one for each user is all there can be.
     let calls =
         if args.scenario == "idle" { Some(stages.iter().map(|stage| stage.users).max().unwrap_or(1) as u64) } else { args.requests };
-    Ok(Course { stages, calls, rate: args.rate })
+    Ok(Course { stages, calls, rate: args.rate, about: "" })
 }
 
-/// Lets all users work, and gives what they measured.
-async fn run_course(context: &Context, load: &Arc<Load>, course: &Course, mut process: Option<&mut Process>) -> Figures {
+/// What a user has measured so far.
+type Shared = Arc<Mutex<Figures>>;
+
+/// Lets all users work until the end, or until the user of this program has enough, and gives what they measured.
+async fn run_course(
+    context: &Context,
+    load: &Arc<Load>,
+    course: &Course,
+    mut process: Option<&mut Process>,
+    mut stop: Pin<&mut impl Future<Output = u8>>,
+) -> (Figures, Option<u8>) {
     let begun = Instant::now();
     let next = Arc::new(AtomicU64::new(0));
     let mut users = tokio::task::JoinSet::new();
-    for user in 0..course.users() {
-        users.spawn(work(user, load.clone(), course.clone(), next.clone(), begun));
+    let measured: Vec<Shared> = (0..course.users()).map(|_| Shared::default()).collect();
+    for (user, own) in measured.iter().enumerate() {
+        users.spawn(work(user, load.clone(), course.clone(), next.clone(), begun, own.clone()));
     }
-    let mut figures = Figures::default();
+    let line = Progress::new(&context.notes, context.printer.is_json());
+    let (mut broken, mut stopped) = (0, None);
     loop {
         tokio::select! {
+            biased;
+            code = &mut stop => {
+                stopped = Some(code);
+                break;
+            }
             done = users.join_next() => match done {
-                Some(Ok(own)) => figures.merge(&own),
-                Some(Err(_)) => figures.errors += 1,
+                Some(done) => broken += u64::from(done.is_err()),
                 None => break,
             },
             () = tokio::time::sleep(process::PAUSE) => {
                 if let Some(process) = process.as_deref_mut() {
                     process.look();
                 }
-                context.notes.progress(&format!("{:.0} s, {} calls", begun.elapsed().as_secs_f64(), next.load(Ordering::Relaxed)));
+                line.show(&so_far(course, &measured, begun.elapsed()));
             }
         }
     }
+    let seconds = begun.elapsed().as_secs_f64();
+    // Calls that are under way are given up, and do not count.
+    users.shutdown().await;
     if let Some(process) = process {
         process.look();
     }
     context.notes.clear();
-    figures.seconds = begun.elapsed().as_secs_f64();
-    figures
+    let mut figures = Figures { errors: broken, seconds, stopped: stopped.is_some(), ..Figures::default() };
+    measured.iter().for_each(|own| figures.merge(&own.lock()));
+    (figures, stopped)
+}
+
+/// `3 of 10 s, 5321 calls (1773/s), 2 errors`
+fn so_far(course: &Course, measured: &[Shared], since: Duration) -> String {
+    let (calls, errors) = measured.iter().fold((0, 0), |(calls, errors), own| {
+        let own = own.lock();
+        (calls + own.requests(), errors + own.errors)
+    });
+    let seconds = since.as_secs_f64();
+    let rate = calls as f64 / seconds.max(0.001);
+    let errors = match errors {
+        0 => String::new(),
+        1 => ", 1 error".to_owned(),
+        errors => format!(", {errors} errors"),
+    };
+    let about = course.about;
+    match course.calls {
+        Some(all) => format!("{about}{calls} of {all} calls in {seconds:.0} s ({rate:.0}/s){errors}"),
+        None => format!("{about}{seconds:.0} of {:.0} s, {calls} calls ({rate:.0}/s){errors}", course.length().as_secs_f64()),
+    }
 }
 
 /// One user.
-async fn work(user: usize, load: Arc<Load>, course: Course, next: Arc<AtomicU64>, begun: Instant) -> Figures {
-    let mut own = Figures::default();
+async fn work(user: usize, load: Arc<Load>, course: Course, next: Arc<AtomicU64>, begun: Instant, own: Shared) {
     loop {
         let since = begun.elapsed();
-        let Some(stage) = course.stages.iter().find(|stage| since < stage.ends) else { return own };
+        let Some(stage) = course.stages.iter().find(|stage| since < stage.ends) else { return };
         if user >= stage.users {
             tokio::time::sleep(stage.ends - since).await;
             continue;
         }
         let turn = next.fetch_add(1, Ordering::Relaxed);
         if course.calls.is_some_and(|calls| turn >= calls) {
-            return own;
+            return;
         }
         let mut from = Instant::now();
         if let Some(rate) = course.rate {
             // What is late because all users are busy counts as late: the time is that of the plan.
             from = begun + Duration::from_secs_f64(turn as f64 / rate);
             if from - begun >= course.length() {
-                return own;
+                return;
             }
             tokio::time::sleep_until(from.into()).await;
         }
         let called = Instant::now();
-        match load.one(turn).await {
-            Ok(done) => {
-                own.latency.record(micros(from.elapsed()));
-                if let Some(first) = done.first {
-                    own.first.record(micros(first + (called - from)));
+        let done = load.one(turn).await;
+        let took = from.elapsed();
+        let failed = done.is_err();
+        {
+            let mut own = own.lock();
+            match done {
+                Ok(done) => {
+                    own.latency.record(micros(took));
+                    if let Some(first) = done.first {
+                        own.first.record(micros(first + (called - from)));
+                    }
+                }
+                Err(error) => {
+                    own.errors += 1;
+                    *own.reasons.entry(error.to_string()).or_default() += 1;
                 }
             }
-            Err(error) => {
-                own.errors += 1;
-                *own.reasons.entry(error.to_string()).or_default() += 1;
-                // A server that refuses at once is not asked a hundred thousand times a second.
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
+        }
+        if failed {
+            // A server that refuses at once is not asked a hundred thousand times a second.
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
 }
@@ -278,6 +355,7 @@ fn document(
         "payload": args.payload,
         "chunks": (args.scenario == "stream").then_some(args.chunks),
         "seconds": rounded(figures.seconds),
+        "stopped": figures.stopped,
         "requests": figures.requests(),
         "rate": rounded(figures.rate()),
         "errors": figures.errors,
@@ -313,6 +391,9 @@ fn show(
         };
         let rate = args.rate.map(|rate| format!(", {rate}/s wanted")).unwrap_or_default();
         text.field("Scenario", &format!("{} {binding} {version}, {} users{what}{rate}", args.scenario, course.users()));
+        if figures.stopped {
+            text.field("Stopped", &format!("after {:.1} s; what was under way then does not count", figures.seconds));
+        }
         text.field("Requests", &format!("{} ({:.0}/s), errors {}", figures.requests(), figures.rate(), figures.errors));
         for (reason, count) in figures.reasons.iter().take(5) {
             text.field("Error", &format!("{count} times: {reason}"));

@@ -4,15 +4,17 @@ mod cli;
 mod report;
 mod target;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use chancery_check::{FailOn, Finding, Level, Options, Progress, Report, Selection, Status, Suite};
-use tokio::signal::unix::{SignalKind, signal};
+use chancery_check::{FailOn, Finding, Level, OnTimeout, Options, Report, Run, Selection, Status, Suite};
 
-use crate::{args::Conformance, context::Context, print::Notes, trouble::Trouble};
+use crate::{args::Conformance, context::Context, print::Progress, stop, trouble::Trouble};
 
 pub(crate) async fn run(context: &Context, args: &Conformance) -> Result<(), Trouble> {
     args.report.iter().try_for_each(|path| report::ending(path).map(drop))?;
@@ -21,9 +23,9 @@ pub(crate) async fn run(context: &Context, args: &Conformance) -> Result<(), Tro
         if args.list {
             return list(context, &cli::listed());
         }
-        let found = check_program(context, selection).await?;
+        let (found, stopped) = check_program(context, selection).await?;
         args.report.iter().try_for_each(|path| report::write(path, &found.report, &found.official))?;
-        return told(context, args, &found.report);
+        return told(context, args, &found.report, stopped);
     }
     if args.suite == "acts" {
         return Err(Trouble::not_built("the suite acts").hint("a2a conformance --suite core, or tck"));
@@ -34,22 +36,19 @@ pub(crate) async fn run(context: &Context, args: &Conformance) -> Result<(), Tro
     if let Some(id) = &args.explain {
         return explain(context, id);
     }
-    let options = options(args, selection);
+    let options = options(context, args, selection);
     if args.list {
         return list(context, &chancery_check::listed(&options));
     }
-    let checking = async { if args.self_test { self_test(context, &options.selection).await } else { check(context, &options).await } };
-    let mut report = tokio::select! {
-        report = checking => report?,
-        code = stopped() => return Err(Trouble::stopped(code)),
-    };
+    let (mut report, stopped) =
+        if args.self_test { (self_test(context, &options.selection).await?, None) } else { check(context, &options).await? };
     context.notes.clear();
     report.tool = format!("a2a {}", env!("CARGO_PKG_VERSION"));
     args.report.iter().try_for_each(|path| report::write(path, &report, &report.document()))?;
-    told(context, args, &report)
+    told(context, args, &report, stopped)
 }
 
-fn options(args: &Conformance, selection: Selection) -> Options {
+fn options(context: &Context, args: &Conformance, selection: Selection) -> Options {
     Options {
         suite: match args.suite.as_str() {
             "tck" => Suite::Tck,
@@ -69,63 +68,79 @@ fn options(args: &Conformance, selection: Selection) -> Options {
             "never" => FailOn::Never,
             _ => FailOn::Must,
         },
+        timeout: context.call_limit(),
+        on_timeout: if args.on_timeout == "fail" { OnTimeout::Fail } else { OnTimeout::Skip },
     }
 }
 
-/// Checks the agent that the settings name.
-async fn check(context: &Context, options: &Options) -> Result<Report, Trouble> {
-    let target = target::target(context).await?;
-    chancery_check::run(&target, options, &|progress| show(&context.notes, progress)).await.map_err(target::trouble)
+/// Checks the agent that the settings name. Whoever stops it has what was found so far, and the exit code of that.
+async fn check(context: &Context, options: &Options) -> Result<(Report, Option<u8>), Trouble> {
+    let mut stop = pin!(stop::asked());
+    let begun = async {
+        let target = target::target(context).await?;
+        Run::begin(&target, options).await.map_err(target::trouble)
+    };
+    let mut run = tokio::select! {
+        run = begun => run?,
+        code = &mut stop => return Err(Trouble::stopped(code)),
+    };
+    let line = Progress::new(&context.notes, context.printer.is_json());
+    let show = |progress: chancery_check::Progress<'_>| show(context, &line, progress);
+    loop {
+        tokio::select! {
+            biased;
+            code = &mut stop => return Ok((run.report(), Some(code))),
+            more = line.during(run.next(&show)) => {
+                if !more {
+                    return Ok((run.report(), None));
+                }
+            }
+        }
+    }
 }
 
 /// Checks the checks: the demo of this program is the sound agent behind the faults.
 async fn self_test(context: &Context, selection: &Selection) -> Result<Report, Trouble> {
     let desk = cli::Desk::open(&Arc::default())?;
-    let progress = |progress: Progress<'_>| {
-        if let Progress::Begun { id, .. } = progress {
-            context.notes.progress(id);
-        }
-    };
-    chancery_check::self_test(desk.port(), selection, &progress).await.map_err(target::trouble)
+    let line = Progress::new(&context.notes, context.printer.is_json());
+    let show = |progress: chancery_check::Progress<'_>| show(context, &line, progress);
+    tokio::select! {
+        report = line.during(chancery_check::self_test(desk.port(), selection, &show)) => report.map_err(target::trouble),
+        code = stop::asked() => Err(Trouble::stopped(code)),
+    }
 }
 
-/// Draws how far a run is.
-fn show(notes: &Notes, progress: Progress<'_>) {
+/// Tells how far a run is.
+fn show(context: &Context, line: &Progress<'_>, progress: chancery_check::Progress<'_>) {
+    use chancery_check::Progress as P;
     match progress {
-        Progress::Begun { id, place } => notes.progress(&format!("{id} {place}")),
-        Progress::Done { id, place, status, took } => {
-            notes.debug(&format!("{id} {place} {status:?} {:.0} ms", took.as_secs_f64() * 1e3));
+        P::Begun { id, place, title, number, total } => {
+            let place = if place.is_empty() { String::new() } else { format!(" {place}") };
+            line.show(&format!("{number} of {total} {id}{place}: {title}"));
+        }
+        P::Done { id, place, status, took } => {
+            context.notes.debug(&format!("{id} {place} {status:?} {:.0} ms", took.as_secs_f64() * 1e3));
         }
         _ => {}
     }
 }
 
 /// Checks this program on threads of their own, and ends them when the user wants that.
-async fn check_program(context: &Context, selection: Selection) -> Result<cli::Found, Trouble> {
+async fn check_program(context: &Context, selection: Selection) -> Result<(cli::Found, Option<u8>), Trouble> {
     let stop = Arc::new(AtomicBool::new(false));
-    let (notes, asked) = (context.notes.clone(), stop.clone());
-    let mut running = tokio::task::spawn_blocking(move || cli::run(&notes, &selection, &asked));
-    let ended = tokio::select! {
-        ended = &mut running => ended,
-        code = stopped() => {
+    let (notes, asked, is_json) = (context.notes.clone(), stop.clone(), context.printer.is_json());
+    let mut running = tokio::task::spawn_blocking(move || cli::run(&Progress::new(&notes, is_json), &selection, &asked));
+    let (ended, code) = tokio::select! {
+        ended = &mut running => (ended, None),
+        code = stop::asked() => {
             stop.store(true, Ordering::Relaxed);
             // The server and the folder of the run go with it.
-            drop(running.await);
-            return Err(Trouble::stopped(code));
+            (running.await, Some(code))
         }
     };
-    ended.map_err(|error| Trouble::internal(format!("the checks broke off: {error}")))?
-}
-
-/// Waits for Ctrl-C or a request to end, and gives the exit code of it.
-async fn stopped() -> u8 {
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => 130,
-        _ = terminate.recv() => 143,
-    }
+    let found = ended.map_err(|error| Trouble::internal(format!("the checks broke off: {error}")))??;
+    context.notes.clear();
+    Ok((found, code))
 }
 
 /// Says what a check is about.
@@ -178,8 +193,8 @@ fn untested(findings: &[Finding]) -> Vec<(String, &str)> {
     groups.into_iter().map(|(family, note, group)| (named(family, &group), note)).collect()
 }
 
-/// Shows what was found, and ends badly if it is bad.
-fn told(context: &Context, args: &Conformance, report: &Report) -> Result<(), Trouble> {
+/// Shows what was found, and ends badly if it is bad, or as whoever stopped it wants.
+fn told(context: &Context, args: &Conformance, report: &Report, stopped: Option<u8>) -> Result<(), Trouble> {
     context.printer.result(&report.document(), |text| {
         text.field(if report.suite == "cli" { "Program" } else { "Agent" }, &report.subject);
         if !report.interfaces.is_empty() {
@@ -194,8 +209,14 @@ fn told(context: &Context, args: &Conformance, report: &Report) -> Result<(), Tr
         text.field("Result", &report.result());
         text.field("Verdict", &report.verdict.0);
     })?;
-    match report.verdict.1 || args.fail_on == "never" {
-        true => Ok(()),
-        false => Err(Trouble::own("CHECKS_FAILED", report.verdict.0.clone()).reported()),
+    if report.late > 0 {
+        context
+            .notes
+            .note("what does not come in time says nothing: a longer --timeout waits for it, --on-timeout fail counts it as failed");
+    }
+    match (stopped, report.verdict.1 || args.fail_on == "never") {
+        (Some(code), _) => Err(Trouble::stopped(code)),
+        (None, true) => Ok(()),
+        (None, false) => Err(Trouble::own("CHECKS_FAILED", report.verdict.0.clone()).reported()),
     }
 }

@@ -20,6 +20,7 @@ mod seal;
 mod send;
 mod settings;
 mod skill;
+mod slow;
 mod task;
 mod terminal;
 mod wire;
@@ -179,4 +180,10 @@ pub(crate) fn ended(mut child: Child) -> Ran {
 pub(crate) fn field<'a>(text: &'a str, label: &str) -> &'a str {
     let found = text.lines().rev().find_map(|line| line.strip_prefix(label)?.strip_prefix(": "));
     found.unwrap_or_else(|| panic!("no {label} in {text}"))
+}
+
+/// Ends a command as Ctrl-C does.
+pub(crate) fn interrupt(child: &Child) {
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
 }

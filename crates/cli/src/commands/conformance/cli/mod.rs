@@ -23,10 +23,12 @@ use self::{
     table::{ROWS, Row},
     trial::{Checked, Miss},
 };
-use crate::{print::Notes, trouble::Trouble};
+use crate::{print::Progress, trouble::Trouble};
 
 /// How many checks run at a time. Most of their time they wait.
 const WORKERS: usize = 6;
+/// Why something was not measured that was asked for.
+const STOPPED: &str = "the run was stopped before";
 
 /// What a run found, as our report and as the official one.
 pub(super) struct Found {
@@ -39,41 +41,54 @@ pub(super) fn listed() -> Vec<Finding> {
     ROWS.iter().map(|row| finding(row, Outcome { status: "not_measured", note: String::new(), evidence: Vec::new() })).collect()
 }
 
-/// Runs every requirement that is chosen; the others are not measured. Once `stop` is set, nothing more is begun.
-pub(super) fn run(notes: &Notes, selection: &Selection, stop: &Arc<AtomicBool>) -> Result<Found, Trouble> {
+/// Runs every requirement that is chosen; the others are not measured. Once `stop` is set, nothing more is begun, and what is
+/// being checked then is not measured either.
+pub(super) fn run(progress: &Progress<'_>, selection: &Selection, stop: &Arc<AtomicBool>) -> Result<Found, Trouble> {
     let begun = Instant::now();
     let desk = Desk::open(stop)?;
-    let next = AtomicUsize::new(0);
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let total = ROWS.iter().filter(|row| selection.takes(row.id)).count();
+    let stopped = || stop.load(Ordering::Relaxed);
+    let not_measured = |why: &str| Outcome { status: "not_measured", note: why.to_owned(), evidence: Vec::new() };
     let outcomes = Mutex::new(vec![None; ROWS.len()]);
     let codes = Mutex::new(BTreeSet::new());
     std::thread::scope(|scope| {
         for _ in 0..WORKERS {
             scope.spawn(|| {
                 while let Some((at, row)) = ROWS.get(next.fetch_add(1, Ordering::Relaxed)).map(|row| (position(row), row)) {
-                    let outcome = match selection.takes(row.id) && !stop.load(Ordering::Relaxed) {
-                        true => one(&desk, row.id, &codes, row.check),
-                        false => Outcome { status: "not_measured", note: "it was not asked for".to_owned(), evidence: Vec::new() },
+                    let outcome = match (selection.takes(row.id), stopped()) {
+                        (false, _) => not_measured("it was not asked for"),
+                        (true, true) => not_measured(STOPPED),
+                        (true, false) => one(&desk, row.id, &codes, row.check),
                     };
-                    notes.debug(&format!("{} {}", row.id, outcome.status));
+                    // What is ended from outside says nothing about the program.
+                    let outcome =
+                        if stopped() && selection.takes(row.id) && outcome.status != "pass" { not_measured(STOPPED) } else { outcome };
+                    if selection.takes(row.id) {
+                        let number = done.fetch_add(1, Ordering::Relaxed) + 1;
+                        progress.done(&format!("{number} of {total} {}: {}", row.id, outcome.status));
+                    }
                     outcomes.lock()[at] = Some(outcome);
                 }
             });
         }
     });
-    let defaults: Vec<_> = check::DEFAULTS
-        .into_iter()
-        .map(|default| (default.0, one(&desk, &format!("default-{}", default.0), &codes, |trial| check::default(trial, default))))
-        .collect();
+    let default = |default: (&'static str, &'static str, &'static [&'static str])| match stopped() {
+        true => (default.0, not_measured(STOPPED)),
+        false => (default.0, one(&desk, &format!("default-{}", default.0), &codes, |trial| check::default(trial, default))),
+    };
+    let defaults: Vec<_> = check::DEFAULTS.into_iter().map(default).collect();
     let outcomes = outcomes.into_inner();
     let rows: Vec<_> = ROWS.iter().zip(outcomes).filter_map(|(row, outcome)| Some((row, outcome?))).collect();
     let codes = codes.into_inner();
     let official = official::document(&rows, &defaults, &codes, begun.elapsed());
-    let verdict = verdict(&rows);
+    let complete = rows.iter().all(|(_, outcome)| outcome.note != STOPPED);
+    let verdict = if complete { verdict(&rows) } else { (format!("stopped after {} of {total} checks", measured(&rows)), true) };
     let findings = rows.into_iter().map(|(row, outcome)| finding(row, outcome)).collect();
     let subject = format!("a2a {}", env!("CARGO_PKG_VERSION"));
     let tool = subject.clone();
     let took = begun.elapsed();
-    let report = Report { subject, tool, interfaces: Vec::new(), suite: "cli".to_owned(), findings, took, verdict };
+    let report = Report { subject, tool, suite: "cli".to_owned(), findings, took, complete, verdict, ..Report::default() };
     Ok(Found { report, official })
 }
 
@@ -95,6 +110,10 @@ fn one(desk: &Desk, name: &str, codes: &Mutex<BTreeSet<(String, i32)>>, check: i
     };
     codes.lock().extend(trial.codes());
     Outcome { status, note, evidence: trial.evidence() }
+}
+
+fn measured(rows: &[(&Row, Outcome)]) -> usize {
+    rows.iter().filter(|(_, outcome)| outcome.status != "not_measured").count()
 }
 
 fn verdict(rows: &[(&Row, Outcome)]) -> (String, bool) {
