@@ -136,6 +136,10 @@ impl<'d, 't> Section<'d, 't> {
                 let words = list.split(',').map(|word| Spanned::new(0..0, DeValue::String(Cow::Owned(word.trim().to_owned()))));
                 words.collect()
             }
+            (DeValue::String(text), _) => {
+                let error = self.mistyped(key, "a list of strings", &DeValue::String(Cow::Borrowed("")), &place);
+                return Err(error.with_hint(format!("write {key} = {}", listed(key, &text))));
+            }
             (other, _) => return Err(self.mistyped(key, "a list of strings", &other, &place)),
         };
         let mut texts = Vec::new();
@@ -266,6 +270,38 @@ impl<'d, 't> Section<'d, 't> {
     }
 }
 
+/// A text as the list that was probably meant.
+fn listed(key: &str, text: &str) -> String {
+    let words = match key {
+        // What only a shell understands is given to one.
+        "command" if text.contains(['|', '&', ';', '<', '>', '$', '`', '*', '\\']) => {
+            vec!["sh".to_owned(), "-c".to_owned(), text.to_owned()]
+        }
+        "command" => shell_words(text),
+        _ => text.split(',').map(|word| word.trim().to_owned()).collect(),
+    };
+    let words: Vec<_> = words.iter().map(|word| format!("{word:?}")).collect();
+    format!("[{}]", words.join(", "))
+}
+
+/// The words of a command line, as a shell splits it.
+fn shell_words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in line.chars() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '"' | '\'') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (_, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
 /// The kind of a value, in words.
 pub(crate) fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
@@ -276,5 +312,22 @@ pub(crate) fn kind(value: &DeValue<'_>) -> &'static str {
         DeValue::Datetime(_) => "a date",
         DeValue::Array(_) => "a list",
         DeValue::Table(_) => "a table",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::listed;
+
+    #[test]
+    fn a_command_line_is_suggested_as_its_words() {
+        for (line, expected) in [
+            ("wc -w", r#"["wc", "-w"]"#),
+            ("grep -c 'two words' \"\" a", r#"["grep", "-c", "two words", "", "a"]"#),
+            ("tr a b | sort", r#"["sh", "-c", "tr a b | sort"]"#),
+        ] {
+            assert_eq!(listed("command", line), expected, "{line}");
+        }
+        assert_eq!(listed("versions", "1.0, 0.3"), r#"["1.0", "0.3"]"#);
     }
 }

@@ -241,7 +241,7 @@ fn what_is_wrong_is_said_with_its_place_and_a_suggestion() {
         ("[server]\nversions = []\n", "a2a.toml:2:12: versions must not be empty\n  |\n2 | versions = []\n  |            ^^"),
         (
             "[server]\nversions = \"1.0\"\n",
-            "a2a.toml:2:12: versions of [server] must be a list of strings, not a string\n  |\n2 | versions = \"1.0\"\n  |            ^^^^^",
+            "a2a.toml:2:12: versions of [server] must be a list of strings, not a string\n  |\n2 | versions = \"1.0\"\n  |            ^^^^^\nhint: write versions = [\"1.0\"]",
         ),
         (
             "[server]\ndrain = \"30\"\n",
@@ -265,7 +265,7 @@ fn what_is_wrong_is_said_with_its_place_and_a_suggestion() {
         ),
         (
             "[push]\nschedule = \"1s\"\n",
-            "a2a.toml:2:12: schedule of [push] must be a list of strings, not a string\n  |\n2 | schedule = \"1s\"\n  |            ^^^^",
+            "a2a.toml:2:12: schedule of [push] must be a list of strings, not a string\n  |\n2 | schedule = \"1s\"\n  |            ^^^^\nhint: write schedule = [\"1s\"]",
         ),
         ("[limits]\nstreams = 0\n", "a2a.toml:2:11: streams must be a whole number of at least 1\n  |\n2 | streams = 0\n  |           ^"),
         (
@@ -343,7 +343,7 @@ fn what_is_wrong_is_said_with_its_place_and_a_suggestion() {
         ("[[agent]]\nname = \"a\"\ncommand = []\n", "a2a.toml:3:11: command must name a program\n  |\n3 | command = []\n  |           ^^"),
         (
             "[[agent]]\nname = \"a\"\ncommand = \"wc -w\"\n",
-            "a2a.toml:3:11: command of [[agent]] must be a list of strings, not a string\n  |\n3 | command = \"wc -w\"\n  |           ^^^^^^^",
+            "a2a.toml:3:11: command of [[agent]] must be a list of strings, not a string\n  |\n3 | command = \"wc -w\"\n  |           ^^^^^^^\nhint: write command = [\"wc\", \"-w\"]",
         ),
         (
             "[[agent]]\nname = \"a\"\ncommand = [\"no-such-program\"]\n",
