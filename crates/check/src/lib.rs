@@ -16,6 +16,7 @@
 //! what the official test kit calls it.
 
 mod agent;
+mod card;
 mod checks;
 mod error;
 mod faults;
@@ -29,6 +30,7 @@ use std::time::Duration;
 
 pub use self::{
     agent::{Target, explained, listed},
+    card::{CardFinding, CardReport, card},
     error::Error,
     faults::self_test,
     finding::{Finding, Level, Report, Status},

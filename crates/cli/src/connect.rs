@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Instant};
 
 use chancery_client::{Builder, Client, Secrets, TroubleKind};
-use chancery_core::{Binding, Caller, Card, Error, ErrorKind, Grant, Version, extension};
+use chancery_core::{Binding, Caller, Card, Error, ErrorKind, Grant, Operation, SecurityScheme, Version, extension};
 use chancery_net::Tls;
 use chancery_wire::pick::{self, Speaks};
 
@@ -75,8 +75,8 @@ impl Agent {
         offered.unwrap_or(false)
     }
 
-    /// Fails as the agent would, without a call, if the card does not offer something.
-    pub(crate) fn require(&self, capability: Capability) -> Result<(), Trouble> {
+    /// Fails as the agent would, without a call, if the card does not offer something; `instead` is a command that works without it.
+    pub(crate) fn require(&self, capability: Capability, instead: impl FnOnce() -> String) -> Result<(), Trouble> {
         if self.offers(capability) {
             return Ok(());
         }
@@ -85,8 +85,7 @@ impl Agent {
             Capability::PushNotifications => (ErrorKind::PushNotificationNotSupported, "push notifications"),
             Capability::ExtendedCard => (ErrorKind::UnsupportedOperation, "extended card"),
         };
-        let hint = if capability == Capability::ExtendedCard { "a2a card get shows the public one" } else { "a2a task get --wait TASK_ID" };
-        Err(Trouble::protocol(kind, format!("the card declares no {what}")).hint(hint))
+        Err(Trouble::protocol(kind, format!("the card declares no {what}")).hint(instead()))
     }
 
     /// What an error of a call means here.
@@ -97,14 +96,50 @@ impl Agent {
             true => Trouble { code: "A2ACLI_ERR_CREDENTIALS_MISSING".into(), ..trouble },
             false => trouble,
         };
-        let name = context.settings.agent.as_deref().map_or_else(String::new, |agent| format!(" -a {}", crate::resume::quoted(agent)));
+        let same = crate::resume::same(&context.settings);
+        let listed = chancery_wire::methods::rpc_name(self.client.version(), Operation::ListTasks).is_some();
         trouble.clone().or_hint(|| match &*trouble.code {
-            "A2ACLI_ERR_CREDENTIALS_MISSING" => format!("a2a auth login{name}, or set A2ACLI_BEARER or A2ACLI_API_KEY"),
-            "A2ACLI_ERR_AUTH_FAILED" => format!("a2a auth login{name}, or give another credential"),
-            "A2ACLI_ERR_UNREACHABLE" => format!("a2a doctor{name}"),
-            "TaskNotFoundError" => format!("a2a task list{name}; add --debug for the wire"),
+            "A2ACLI_ERR_CREDENTIALS_MISSING" => ways_in(self.card.as_ref(), &same),
+            "A2ACLI_ERR_AUTH_FAILED" => format!("give another credential: {}", ways_in(self.card.as_ref(), &same)),
+            "A2ACLI_ERR_UNREACHABLE" => format!("a2a doctor{same}"),
+            "TaskNotFoundError" if listed => format!("a2a task list{same}; add --debug for the wire"),
             _ => "add --debug for the wire".to_owned(),
         })
+    }
+}
+
+/// How credentials of the kinds that a card declares are given. Only OAuth and OpenID Connect have somewhere to sign in.
+pub(crate) fn ways_in(card: Option<&Card>, same: &str) -> String {
+    let login = format!("a2a auth login{same}");
+    let certificate = "add --client-cert FILE --client-key FILE";
+    let schemes = card.map(|card| {
+        let demanded = |name: &String| card.security_requirements.iter().any(|requirement| requirement.schemes.contains_key(name));
+        let all = card.security_requirements.is_empty();
+        card.security_schemes.iter().filter(move |(name, _)| all || demanded(name)).map(|(_, scheme)| scheme)
+    });
+    let mut ways: Vec<&str> = Vec::new();
+    let mut add = |way| {
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    };
+    let schemes: Vec<_> = schemes.into_iter().flatten().collect();
+    if schemes.iter().any(|scheme| matches!(scheme, SecurityScheme::OAuth2(_) | SecurityScheme::OpenIdConnect(_))) {
+        add(&login);
+        add("export A2ACLI_BEARER=TOKEN");
+    }
+    for scheme in schemes {
+        match scheme {
+            SecurityScheme::HttpAuth(scheme) if scheme.scheme.eq_ignore_ascii_case("basic") => add("export A2ACLI_BASIC=USER:PASSWORD"),
+            SecurityScheme::HttpAuth(_) => add("export A2ACLI_BEARER=TOKEN"),
+            SecurityScheme::ApiKey(_) => add("export A2ACLI_API_KEY=KEY"),
+            SecurityScheme::MutualTls(_) => add(certificate),
+            _ => {}
+        }
+    }
+    match ways.is_empty() {
+        true => "export A2ACLI_BEARER=TOKEN, or export A2ACLI_API_KEY=KEY".to_owned(),
+        false => ways.join(", or "),
     }
 }
 
@@ -263,6 +298,9 @@ fn extended(extensions: impl IntoIterator<Item = String>) -> Caller {
 fn no_interface(context: &Context, found: &Found, error: Error) -> Trouble {
     let is_it = chancery_client::Trouble::of(&error).is_some_and(|trouble| trouble.kind() == TroubleKind::NoInterface);
     let trouble = Trouble::from(error);
+    if &*trouble.code == "A2AX_ERR_SIGNATURE" {
+        return trouble.hint(format!("a2a card verify{}", crate::resume::same(&context.settings)));
+    }
     if !is_it {
         return trouble;
     }

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::{
+    files,
     print::{Notes, Printer},
     settings::{LONGEST, Settings},
     trouble::Trouble,
@@ -63,5 +64,6 @@ impl Context {
 
 /// Reads a file that an option names.
 pub(crate) fn read(path: &std::path::Path, option: &str) -> Result<Vec<u8>, Trouble> {
-    std::fs::read(path).map_err(|error| Trouble::usage(format!("{option}: {} cannot be read: {error}", path.display())))
+    std::fs::read(path)
+        .map_err(|error| Trouble::usage(format!("{option}: {}", files::unreadable(path, &error))).hint(files::hint(path, &error)))
 }

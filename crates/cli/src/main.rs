@@ -5,6 +5,7 @@ mod card;
 mod commands;
 mod connect;
 mod context;
+mod files;
 #[cfg(test)]
 #[path = "../../config/src/folder.rs"]
 mod folder;
@@ -69,8 +70,8 @@ fn run(words: Vec<OsString>) -> Result<(), Trouble> {
 }
 
 fn told(printer: &Printer, trouble: Trouble) -> Trouble {
-    let usage = trouble.exit == trouble::USAGE;
-    let trouble = trouble.or_hint(|| if usage { "a2a help".to_owned() } else { "add --debug to see what happens".to_owned() });
+    let hint = trouble.general_hint();
+    let trouble = trouble.or_hint(|| hint.to_owned());
     printer.trouble(&trouble);
     trouble
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     args::{PartFlag, Send},
     context::Context,
-    media,
+    files, media,
     reference::expanded,
     trouble::Trouble,
 };
@@ -153,7 +153,9 @@ impl<'a> Source<'a> {
 
     fn read(&self, path: &str, option: &str) -> Result<Vec<u8>, Trouble> {
         let path = expanded(path, self.context.settings.layers.around.home.as_deref());
-        let wrong = |error: std::io::Error| Trouble::usage(format!("{option}: {} cannot be read: {error}", path.display()));
+        let wrong = |error: std::io::Error| {
+            Trouble::usage(format!("{option}: {}", files::unreadable(&path, &error))).hint(files::hint(&path, &error))
+        };
         let size = std::fs::metadata(&path).map_err(wrong)?.len();
         if size > self.max_inline {
             let message = format!("{option}: {} has {size} bytes, and {} are sent inline at most", path.display(), self.max_inline);

@@ -117,7 +117,8 @@ fn address(text: &str) -> Result<Url, Trouble> {
     Ok(url)
 }
 
-fn is_loopback(text: &str) -> bool {
+/// Whether a host, with or without its port, is this machine.
+pub(crate) fn is_loopback(text: &str) -> bool {
     let authority = text.split(['/', '?']).next().unwrap_or_default();
     let host = match authority.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),

@@ -29,6 +29,8 @@ pub(crate) struct Trouble {
     pub(crate) exit: u8,
     /// Whether there is anything to say about it.
     pub(crate) told: Told,
+    /// Everything that is wrong, where that is more than a message holds: a line each on stderr.
+    pub(crate) findings: Box<[String]>,
 }
 
 /// How much is said about an error.
@@ -44,7 +46,7 @@ pub(crate) enum Told {
 
 impl Trouble {
     fn new(code: impl Into<Cow<'static, str>>, exit: u8, message: impl Into<String>) -> Self {
-        Self { code: code.into(), message: message.into(), hint: None, a2a_code: None, exit, told: Told::Fully }
+        Self { code: code.into(), message: message.into(), hint: None, a2a_code: None, exit, told: Told::Fully, findings: Box::default() }
     }
 
     /// Wrong arguments, flags or settings.
@@ -60,6 +62,15 @@ impl Trouble {
     /// The card is malformed.
     pub(crate) fn card_invalid(message: impl Into<String>) -> Self {
         Self::new("A2ACLI_ERR_CARD_INVALID", 1, message)
+    }
+
+    /// The card breaks its rules, in so many places.
+    pub(crate) fn card_findings(origin: &str, findings: &[chancery_check::CardFinding]) -> Self {
+        let first = findings.first().map(ToString::to_string).unwrap_or_default();
+        let count = findings.len();
+        let made =
+            Self::card_invalid(format!("{origin}: {first} ({count} in all)")).hint("each Finding on stderr is to be corrected in the card");
+        Self { findings: findings.iter().map(ToString::to_string).collect(), ..made }
     }
 
     /// Names, connections or TLS.
@@ -138,6 +149,19 @@ impl Trouble {
         self
     }
 
+    /// What helps with errors of its code. What goes over the wire is shown only where something did.
+    pub(crate) fn general_hint(&self) -> &'static str {
+        match &*self.code {
+            "A2ACLI_ERR_USAGE" => "a2a help",
+            "A2ACLI_ERR_CARD_NOT_FOUND" | "A2ACLI_ERR_CARD_INVALID" => "a2a help references",
+            "A2ACLI_ERR_TIMEOUT" => "take a longer --timeout; 0 is no limit",
+            "A2AX_ERR_CONFIG" => "a2a serve --print-config shows a whole file",
+            "A2AX_ERR_KEY" => "a2a keys list",
+            "A2AX_ERR_SIGNATURE" => "a2a card verify --help",
+            _ => "add --debug to see what happens",
+        }
+    }
+
     /// The HTTP status that came with it.
     #[must_use]
     pub(crate) fn status(mut self, status: u16) -> Self {
@@ -185,7 +209,7 @@ impl Trouble {
             reason => format!("{error}: {reason}"),
         };
         let made = match trouble.kind() {
-            K::Unreachable | K::Cut => Self::unreachable(message),
+            K::Unreachable | K::Cut => Self::unreachable(message).certificate_hint(&trouble.reason()),
             K::Timeout => Self::timeout(message),
             K::CardNotFound => Self::card_not_found(message).hint("name the card itself: -a URL/of/card.json"),
             K::CardInvalid => Self::card_invalid(message),
@@ -205,6 +229,14 @@ impl Trouble {
         }
     }
 
+    /// Says how a certificate is shown, if TLS failed for want of one.
+    fn certificate_hint(self, reason: &str) -> Self {
+        match missing_certificate(reason) {
+            Some(hint) => self.hint(hint),
+            None => self,
+        }
+    }
+
     /// What the agent said.
     fn said(error: &chancery_core::Error) -> Self {
         match error.kind() {
@@ -219,6 +251,25 @@ impl Trouble {
             },
         }
     }
+}
+
+/// What to do when a server ends TLS because of the client's certificate; `None` when that is not why.
+pub(crate) fn missing_certificate(reason: &str) -> Option<&'static str> {
+    let alert = reason.rsplit_once("fatal alert: ")?.1.to_ascii_lowercase().replace(' ', "");
+    if alert.contains("certificaterequired") {
+        return Some("show a certificate: --client-cert FILE --client-key FILE (or A2ACLI_CLIENT_CERT and A2ACLI_CLIENT_KEY)");
+    }
+    let refused = [
+        "unknownca",
+        "badcertificate",
+        "certificateunknown",
+        "certificateexpired",
+        "certificaterevoked",
+        "unsupportedcertificate",
+        "accessdenied",
+    ];
+    let hint = "the agent does not take the certificate of --client-cert: ask whoever runs it for one of an authority that it trusts";
+    refused.iter().any(|name| alert.contains(name)).then_some(hint)
 }
 
 /// A sentence with the causes that it does not repeat.

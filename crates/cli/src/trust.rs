@@ -64,7 +64,7 @@ pub(crate) async fn checked(context: &Context, found: Found) -> Result<Found, Tr
     let verdict = Verdict::of(&verified.report);
     let Some(covered) = verified.covered else {
         if context.settings.require_signature {
-            return Err(refused(&verdict));
+            return Err(refused(context, &verdict));
         }
         if verdict != Verdict::Absent {
             context.notes.warning(&format!("the signature of the card is {verdict}"));
@@ -77,6 +77,7 @@ pub(crate) async fn checked(context: &Context, found: Found) -> Result<Found, Tr
 }
 
 /// A signature is demanded, and this is what there is.
-pub(crate) fn refused(verdict: &Verdict) -> Trouble {
-    Trouble::own("SIGNATURE", format!("the signature of the card is {verdict}")).hint("a2a card verify says more")
+pub(crate) fn refused(context: &Context, verdict: &Verdict) -> Trouble {
+    let hint = format!("a2a card verify{}", crate::resume::same(&context.settings));
+    Trouble::own("SIGNATURE", format!("the signature of the card is {verdict}")).hint(hint)
 }

@@ -1,6 +1,6 @@
 //! Checks of the agent card and how it is served.
 
-use chancery_core::{Operation, Validate as _};
+use chancery_core::Operation;
 use serde_json::{Value, json};
 
 use super::{Checked, Miss, NOBODY, demand};
@@ -52,11 +52,9 @@ pub(super) async fn interface(place: &Place<'_>) -> Checked {
 }
 
 pub(super) async fn required(place: &Place<'_>) -> Checked {
-    let card: chancery_core::Card =
-        serde_json::from_value(place.agent.body.clone()).map_err(|error| Miss::Fail(format!("the card cannot be read: {error}")))?;
-    let Err(error) = card.validate() else { return Ok(()) };
-    let words: Vec<_> = error.violations().iter().map(|violation| format!("{} {}", violation.field, violation.description)).collect();
-    Err(Miss::Fail(words.join("; ")))
+    let findings = crate::card(place.agent.body.to_string().as_bytes()).findings;
+    demand!(findings.is_empty(), "{}", findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "));
+    Ok(())
 }
 
 /// Looks at every text in a document, with the names that lead to it.

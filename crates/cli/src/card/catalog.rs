@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
-use super::{Found, LIMIT, fetched, file, made};
-use crate::{connect, context::Context, reference::Reference, trouble::Trouble};
+use super::{AGENT_CARD, Broken, Found, LIMIT, fetched, file, made};
+use crate::{connect, context::Context, files, reference::Reference, resume::quoted, trouble::Trouble};
 
 /// Where the catalog of a host is.
 const WELL_KNOWN: &str = "/.well-known/ai-catalog.json";
@@ -64,7 +64,7 @@ impl Entry {
 }
 
 /// The card of an entry, by its identifier or its name.
-pub(super) async fn find(context: &Context, catalog: &str, name: &str) -> Result<Found, Trouble> {
+pub(super) async fn find(context: &Context, catalog: &str, name: &str) -> Result<Found, Broken> {
     let home = context.settings.layers.around.home.as_deref();
     let mut places = vec![(Reference::read(catalog, home)?, 0)];
     let (mut read, mut known) = (0, Vec::new());
@@ -82,26 +82,76 @@ pub(super) async fn find(context: &Context, catalog: &str, name: &str) -> Result
     }
     let trouble = Trouble::card_not_found(format!("{catalog} has no entry {name}"));
     let nearest = chancery_config::nearest(name, known.iter().map(String::as_str));
-    Err(match nearest {
-        Some(near) => trouble.hint(format!("did you mean {catalog}@{near}?")),
-        None => trouble.hint("a2a help references"),
-    })
+    let hint = match (nearest, known.first()) {
+        (Some(near), _) => format!("did you mean {catalog}@{near}?"),
+        (None, Some(first)) => format!("a2a card get -a {}", quoted(&format!("{catalog}@{first}"))),
+        (None, None) => "a2a help references".to_owned(),
+    };
+    Err(trouble.hint(hint).into())
+}
+
+/// The agents that the catalog of a host names, and what `-a` takes for each; `written` is how the user names the host.
+pub(super) async fn agents(context: &Context, host: &Url, written: &str) -> Vec<(String, String)> {
+    let (entries, base) = match entries(context, &Reference::Host(host.clone())).await {
+        Ok(found) => found,
+        Err(trouble) => {
+            context.notes.debug(&format!("there is no catalog either: {}", trouble.message));
+            return Vec::new();
+        }
+    };
+    let addressed = |entry: Entry| {
+        let url = address(entry.url.as_deref()?, base.as_ref())?;
+        let name = if entry.display_name.is_empty() { entry.identifier } else { entry.display_name };
+        Some((name, url))
+    };
+    let found: Vec<_> = entries.into_iter().filter(Entry::is_card).filter_map(addressed).collect();
+    let is_short = has_short_form(context, &found).await;
+    let reference = |url: &Url| {
+        let path = url.path();
+        let path = if is_short { path.strip_suffix(AGENT_CARD).filter(|path| !path.is_empty()).unwrap_or(path) } else { path };
+        match is_same(url, host) && url.query().is_none() {
+            true => quoted(&format!("{written}{path}")),
+            false => quoted(url.as_str()),
+        }
+    };
+    found.iter().map(|(name, url)| (name.clone(), reference(url))).collect()
+}
+
+/// Whether cards are also found at the path of their agents, as with our own server: that is shorter to type.
+async fn has_short_form(context: &Context, agents: &[(String, Url)]) -> bool {
+    let short = agents.iter().find_map(|(_, url)| {
+        let path = url.path().strip_suffix(AGENT_CARD).filter(|path| !path.is_empty())?;
+        let mut short = url.clone();
+        short.set_path(path);
+        Some(short)
+    });
+    let (Some(short), Ok(builder)) = (short, connect::builder(context)) else { return false };
+    builder.read_card(short.as_str()).await.is_ok()
+}
+
+/// Whether two addresses are those of one server: this machine has several names.
+fn is_same(one: &Url, other: &Url) -> bool {
+    let local = |url: &Url| url.host_str().is_some_and(crate::reference::is_loopback);
+    one.origin() == other.origin()
+        || one.scheme() == other.scheme() && one.port_or_known_default() == other.port_or_known_default() && local(one) && local(other)
 }
 
 /// The entries of a catalog, and the address that they are relative to.
 async fn entries(context: &Context, place: &Reference) -> Result<(Vec<Entry>, Option<Url>), Trouble> {
     let (body, base) = match place {
         Reference::File(path) => {
-            let text = std::fs::read(path)
-                .map_err(|error| Trouble::card_not_found(format!("the catalog {} cannot be read: {error}", path.display())))?;
+            let text = std::fs::read(path).map_err(|error| {
+                Trouble::card_not_found(format!("the catalog: {}", files::unreadable(path, &error))).hint(files::hint(path, &error))
+            })?;
             (Bytes::from(text), None)
         }
         Reference::Host(url) => fetch(context, &url.join(WELL_KNOWN).unwrap_or_else(|_| url.clone())).await?,
         Reference::Card(url) => fetch(context, url).await?,
         _ => return Err(Trouble::usage("a catalog is named by its host, its address or its file").hint("a2a help references")),
     };
-    let catalog: Catalog =
-        serde_json::from_slice(&body).map_err(|error| Trouble::card_not_found(format!("the catalog cannot be read: {error}")))?;
+    let catalog: Catalog = serde_json::from_slice(&body).map_err(|error| {
+        Trouble::card_not_found(format!("the catalog cannot be read: {error}")).hint("a2a help references says what a catalog is")
+    })?;
     Ok((catalog.entries, base))
 }
 
@@ -112,7 +162,7 @@ async fn fetch(context: &Context, url: &Url) -> Result<(Bytes, Option<Url>), Tro
 }
 
 /// The card of an entry: in it, or where it says.
-async fn card(context: &Context, entry: &Entry, base: Option<&Url>) -> Result<Found, Trouble> {
+async fn card(context: &Context, entry: &Entry, base: Option<&Url>) -> Result<Found, Broken> {
     if let Some(data) = &entry.data {
         let origin = format!("the entry {}", entry.identifier);
         // Nobody vouches for where it came from, so that only keys that are known already count for it.
@@ -127,9 +177,12 @@ async fn card(context: &Context, entry: &Entry, base: Option<&Url>) -> Result<Fo
         (Some(url), _) => fetched(context, &url).await,
         // A catalog that is a file may name files beside it.
         (None, None) => file(std::path::Path::new(said)),
-        _ => Err(wrong()),
+        _ => Err(wrong().into()),
     }
-    .map_err(|trouble| Trouble { message: format!("the entry {}: {}", entry.identifier, trouble.message), ..trouble })
+    .map_err(|Broken { trouble, rest }| {
+        let message = format!("the entry {}: {}", entry.identifier, trouble.message);
+        Broken { trouble: Trouble { message, ..trouble }, rest }
+    })
 }
 
 fn address(said: &str, base: Option<&Url>) -> Option<Url> {

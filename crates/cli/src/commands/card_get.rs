@@ -1,6 +1,6 @@
 //! `a2a card get`: the card, as it was received.
 
-use chancery_core::{Card, GetExtendedCard, Operations as _, Validate as _};
+use chancery_core::{GetExtendedCard, Operations as _};
 use serde_json::value::RawValue;
 
 use super::card_sign;
@@ -10,6 +10,7 @@ use crate::{
     connect::{self, Capability},
     context::Context,
     print::card::{Verdict, card as print},
+    resume,
     trouble::Trouble,
     trust,
 };
@@ -20,10 +21,10 @@ pub(crate) async fn run(context: &Context, args: &CardGet) -> Result<(), Trouble
     let found = if args.extended { extended(context).await? } else { card::find(context).await? };
     let verdict = verdict(context, args, &found).await?;
     if args.validate {
-        validate(context, &found)?;
+        validate(&found)?;
     }
     if context.settings.require_signature && verdict != Verdict::Verified {
-        return Err(trust::refused(&verdict));
+        return Err(trust::refused(context, &verdict));
     }
     if context.printer.is_json() {
         context.notes.say(&format!("Signature: {verdict}"));
@@ -47,7 +48,7 @@ async fn verdict(context: &Context, args: &CardGet, found: &Found) -> Result<Ver
 /// The card for authenticated callers; it is never kept.
 async fn extended(context: &Context) -> Result<Found, Trouble> {
     let agent = connect::agent(context).await?;
-    agent.require(Capability::ExtendedCard)?;
+    agent.require(Capability::ExtendedCard, || format!("a2a card get{}", resume::same(&context.settings)))?;
     let asked = agent.client.get_extended_card(&agent.caller(context), GetExtendedCard::default()).await;
     let card = asked.map_err(|error| agent.trouble(context, error))?;
     let body = serde_json::to_vec(&card).map_err(|error| Trouble::internal(format!("the card is no JSON: {error}")))?;
@@ -61,28 +62,8 @@ fn raw(found: &Found) -> Result<serde_json::Value, Trouble> {
     serde_json::from_str(raw.get()).map_err(wrong)
 }
 
-/// Whether a card has members that v1.0 has not, for readers of v0.3.
-fn is_for_older(body: &[u8]) -> bool {
-    let card: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
-    ["protocolVersion", "preferredTransport", "url"].iter().any(|member| card.get(member).is_some())
-}
-
 /// Checks the card against the rules of the protocol; every violation is a line on stderr.
-fn validate(context: &Context, found: &Found) -> Result<(), Trouble> {
-    let card: Result<Card, _> = serde_json::from_slice(&found.body);
-    let error = match card {
-        Ok(_) => found.card.validate().err(),
-        // What readers of older versions need beside it, or instead, is not for us to judge.
-        Err(_) if is_for_older(&found.body) => found.card.validate().err(),
-        Err(error) => return Err(Trouble::card_invalid(format!("{}: {error}", found.origin))),
-    };
-    let Some(error) = error else { return Ok(()) };
-    let pointer = |field: &str| format!("/{}", field.replace(['.', '['], "/").replace(']', ""));
-    for violation in error.violations() {
-        context.notes.insist(&format!("Finding: {} {}", pointer(&violation.field), violation.description));
-    }
-    let first = error.violations().first().map(|violation| format!("{} {}", pointer(&violation.field), violation.description));
-    let count = error.violations().len();
-    Err(Trouble::card_invalid(format!("{} ({count} in all)", first.unwrap_or_else(|| error.to_string())))
-        .hint("the findings are on stderr"))
+fn validate(found: &Found) -> Result<(), Trouble> {
+    let findings = chancery_check::card(&found.body).findings;
+    if findings.is_empty() { Ok(()) } else { Err(Trouble::card_findings(&found.origin, &findings)) }
 }

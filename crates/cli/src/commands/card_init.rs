@@ -45,7 +45,12 @@ pub(crate) async fn run(context: &Context, args: &CardInit) -> Result<(), Troubl
             let mut options = std::fs::OpenOptions::new();
             let opened = options.write(true).create_new(true).open(file);
             let written = opened.and_then(|mut file| std::io::Write::write_all(&mut file, format!("{document:#}\n").as_bytes()));
-            written.map_err(|error| Trouble::usage(format!("{} cannot be written: {error}", file.display())))?;
+            written.map_err(|error| match error.kind() {
+                std::io::ErrorKind::AlreadyExists => {
+                    Trouble::usage(format!("{} is there already", file.display())).hint("remove it, or choose another name with -O")
+                }
+                _ => crate::files::unwritable(file, "", &error),
+            })?;
             context.notes.say(&format!("Written: {}", file.display()));
             Ok(())
         }

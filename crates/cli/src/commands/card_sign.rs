@@ -47,8 +47,7 @@ pub(crate) fn sign(context: &Context, args: &CardSign) -> Result<(), Trouble> {
     }
     let card = document.into_value();
     match if args.in_place { Some(&args.file) } else { args.out.as_ref() } {
-        Some(file) => std::fs::write(file, format!("{card:#}\n"))
-            .map_err(|error| Trouble::usage(format!("{} cannot be written: {error}", file.display()))),
+        Some(file) => crate::files::write(file, "", format!("{card:#}\n")),
         None => context.printer.document(&card),
     }
 }

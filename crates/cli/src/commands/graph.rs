@@ -50,7 +50,7 @@ async fn draw(context: &Context, show: &GraphShow) -> Result<(), Trouble> {
         Picture::Svg => report.to_svg(),
     };
     match &show.out {
-        Some(file) => std::fs::write(file, drawn).map_err(|error| Trouble::usage(format!("{} cannot be written: {error}", file.display()))),
+        Some(file) => crate::files::write(file, "--out", drawn),
         None => context.printer.write(&drawn),
     }
 }

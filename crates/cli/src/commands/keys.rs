@@ -1,6 +1,6 @@
 //! `a2a keys`: the keys that sign cards. Private parts are never printed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use chancery_client::seal::{Algorithm, KeyStore, StoreError, StoredKey};
 use jiff::Timestamp;
@@ -65,7 +65,7 @@ pub(crate) fn trouble(error: StoreError) -> Trouble {
     let hint = match &error {
         StoreError::Exists(_) => Some("take another --kid, or remove that key first"),
         StoreError::Missing(_) => Some("a2a keys list"),
-        _ => None,
+        _ => Some("a2a keys list, or name another folder with --dir"),
     };
     let trouble = Trouble::own("KEY", with_cause(&error));
     match hint {
@@ -121,7 +121,6 @@ fn list(context: &Context, keys: &[StoredKey]) -> Result<(), Trouble> {
     })
 }
 
-fn write(file: &PathBuf, document: &Value) -> Result<(), Trouble> {
-    std::fs::write(file, format!("{document:#}\n"))
-        .map_err(|error| Trouble::usage(format!("{} cannot be written: {error}", file.display())))
+fn write(file: &Path, document: &Value) -> Result<(), Trouble> {
+    crate::files::write(file, "", format!("{document:#}\n"))
 }

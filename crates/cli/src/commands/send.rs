@@ -23,7 +23,7 @@ pub(crate) async fn run(context: &Context, args: &Send) -> Result<(), Trouble> {
     let builder = builder.follow_handoffs(follow::policy(args.follow_transfer));
     let agent = connect::connected(context, builder).await?;
     if args.push_url.is_some() {
-        agent.require(Capability::PushNotifications)?;
+        agent.require(Capability::PushNotifications, || "leave --push-url out: send waits for the answer by itself".to_owned())?;
     }
     if context.settings.verbose && !context.printer.is_json() {
         context.printer.text(&sent(&agent, &request))?;

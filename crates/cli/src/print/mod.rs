@@ -122,6 +122,7 @@ impl Printer {
 
     /// Tells what went wrong: with JSON as the object that takes the place of the result, else on stderr.
     pub(crate) fn trouble(&self, trouble: &Trouble) {
+        trouble.findings.iter().for_each(|finding| self.notes.insist(&format!("Finding: {finding}")));
         match trouble.told {
             Told::Nothing => {}
             Told::OneLine => self.notes.error(&trouble.to_string()),

@@ -9,7 +9,7 @@ use super::{
     dotenv::{self, File},
     table::{Spec, TABLE, variable},
 };
-use crate::{reference, trouble::Trouble};
+use crate::{files, reference, trouble::Trouble};
 
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -208,8 +208,9 @@ impl Layers {
 }
 
 fn read(path: PathBuf) -> Result<File, Trouble> {
-    let name = path.display().to_string();
-    File::read(path).map_err(|error| Trouble::usage(format!("the settings file {name} cannot be read: {error}")))
+    let named = path.clone();
+    File::read(path)
+        .map_err(|error| Trouble::usage(format!("the settings: {}", files::unreadable(&named, &error))).hint(files::hint(&named, &error)))
 }
 
 /// The values in a text: of options that repeat, several.

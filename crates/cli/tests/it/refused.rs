@@ -39,7 +39,7 @@ async fn post(url: String, body: Value) -> Value {
 }
 
 /// Addresses of this machine that are neither loopback nor public: those it would call others from.
-fn own() -> Vec<IpAddr> {
+pub(crate) fn own() -> Vec<IpAddr> {
     let towards = [("0.0.0.0:0", "198.51.100.1:9"), ("[::]:0", "[2001:db8::1]:9")];
     let from = |(own, other): (&str, &str)| {
         let socket = UdpSocket::bind(own).ok()?;
@@ -61,7 +61,7 @@ fn is_public(ip: IpAddr) -> bool {
     }
 }
 
-fn host(ip: IpAddr) -> String {
+pub(crate) fn host(ip: IpAddr) -> String {
     if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() }
 }
 

@@ -119,7 +119,7 @@ pub(crate) async fn run(context: &Context, args: &Bench) -> Result<(), Trouble> 
     let document = document(args, &agent.client, &course, &figures, process.as_ref(), &judged);
     if let Some(path) = &args.out {
         let text = serde_json::to_string_pretty(&document).map_err(|error| Trouble::internal(error.to_string()))? + "\n";
-        std::fs::write(path, text).map_err(|error| Trouble::usage(format!("--out {} cannot be written: {error}", path.display())))?;
+        crate::files::write(path, "--out", text)?;
     }
     show(context, args, &agent.client, &course, &figures, process.as_ref(), &judged, &document)?;
     if let Some(code) = stopped {

@@ -28,7 +28,7 @@ pub(super) fn write(path: &Path, report: &Report, yaml: &serde_json::Value) -> R
         _ => Ok(report.markdown()),
     };
     let text = text.map_err(|error| Trouble::internal(format!("the report cannot be written: {error}")))?;
-    std::fs::write(path, text).map_err(|error| Trouble::usage(format!("--report {} cannot be written: {error}", path.display())))
+    crate::files::write(path, "--report", text)
 }
 
 #[cfg(test)]

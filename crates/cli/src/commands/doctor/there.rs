@@ -4,8 +4,7 @@ use std::time::{Duration, Instant};
 
 use chancery_client::{Client, TaskWait};
 use chancery_core::{
-    Binding, CancelTask, Card, Error, ErrorKind, Event, GetTask, Interface, Message, Operations as _, SendMessage, Task, Validate as _,
-    Version,
+    Binding, CancelTask, Card, Error, ErrorKind, Event, GetTask, Interface, Message, Operations as _, SendMessage, Task, Version,
 };
 use http::Method;
 use serde_json::{Value, json};
@@ -14,13 +13,15 @@ use url::Url;
 use super::{Findings, here::is_local, same, way};
 use crate::{
     args::Doctor,
-    card::{self, Found},
+    card::{self, Broken, Found},
     connect,
     context::Context,
     print::card::interface,
     trouble::{TOO_LATE, Trouble, UNAUTHORIZED, UNREACHABLE, with_cause},
 };
 
+/// What makes a server write addresses into its cards that others can call.
+const PUBLIC_URL: &str = "set public_url in [server] to what others call the server by, or start it with --public-url URL";
 /// A task that nobody has.
 const NOBODY: &str = "a2a-doctor-asks-for-a-task-that-does-not-exist";
 /// A version that nobody speaks.
@@ -32,9 +33,11 @@ const APART: Duration = Duration::from_millis(500);
 
 /// Looks at the agent that the settings name.
 pub(super) async fn agent(context: &Context, args: &Doctor, findings: &mut Findings) {
-    let found = match card::find(context).await {
-        Ok(found) => found,
-        Err(trouble) => {
+    let (found, usable) = match card::examine(context).await {
+        Ok(found) => (found, true),
+        // What is left of a card that cannot be used says more.
+        Err(Broken { rest: Some(found), .. }) => (*found, false),
+        Err(Broken { trouble, .. }) => {
             findings.unreachable |= trouble.exit == UNREACHABLE;
             let next = trouble
                 .hint
@@ -43,20 +46,14 @@ pub(super) async fn agent(context: &Context, args: &Doctor, findings: &mut Findi
             return findings.problem("card", trouble.message, next);
         }
     };
-    match found.card.validate() {
-        Ok(()) => findings.ok("card", format!("the card of {:?} is found and valid", found.card.name)),
-        Err(error) => findings.problem(
-            "card",
-            format!("the card is found, and not valid: {error}"),
-            format!("a2a card get --validate{}", same(context)),
-        ),
-    }
+    valid(context, &found, findings);
+    misplaced(&found, findings);
     let before = findings.count(super::Level::Problem);
     for (at, one) in found.card.supported_interfaces.iter().enumerate() {
         advertised(context, &found, at + 1, one, findings).await;
     }
     // Who cannot be called cannot be asked for more.
-    if findings.count(super::Level::Problem) > before {
+    if findings.count(super::Level::Problem) > before || !usable {
         return;
     }
     version_header(context, &found.card, findings).await;
@@ -64,6 +61,18 @@ pub(super) async fn agent(context: &Context, args: &Doctor, findings: &mut Findi
         return findings.ok("stream", "no message is sent, so streams are not looked at");
     }
     stream(context, &found, &args.message, findings).await;
+}
+
+/// Says everything that is wrong with the card itself.
+fn valid(context: &Context, found: &Found, findings: &mut Findings) {
+    let wrong = chancery_check::card(&found.body).findings;
+    if wrong.is_empty() {
+        return findings.ok("card", format!("the card of {:?} is found and valid", found.card.name));
+    }
+    for finding in wrong {
+        let next = format!("a2a card get --validate{}", same(context));
+        findings.problem("card", format!("the card is not valid: {finding}"), next);
+    }
 }
 
 /// Looks at the interface of `--endpoint`.
@@ -83,10 +92,7 @@ async fn advertised(context: &Context, found: &Found, number: usize, one: &Inter
     let Some(binding) = Binding::from_name(&one.protocol_binding) else {
         return findings.ok("interface", format!("{name} is of a kind that is not known here, and not called"));
     };
-    let host = if one.url.contains("://") { Url::parse(&one.url) } else { Url::parse(&format!("http://{}", one.url)) };
-    let host = host.ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
-    let card_host = found.url.as_deref().and_then(|url| Url::parse(url).ok()).and_then(|url| url.host_str().map(str::to_owned));
-    let elsewhere = card_host.as_deref().is_some_and(|card| !is_local(card));
+    let elsewhere = found.url.as_deref().and_then(host).is_some_and(|card| !is_local(&card));
     if found.url.as_deref().is_some_and(|url| url.starts_with("https://")) && one.url.starts_with("http://") {
         findings.warning(
             "interface",
@@ -100,8 +106,39 @@ async fn advertised(context: &Context, found: &Found, number: usize, one: &Inter
             return findings.problem("interface", format!("{name} cannot be called: {}", with_cause(&error)), "correct it in the card");
         }
     };
-    let next = if is_local(&host) && elsewhere { "set public_url in [server] and restart" } else { "start it, or take it out of the card" };
+    let next =
+        if elsewhere && host(&one.url).is_some_and(|host| is_local(&host)) { PUBLIC_URL } else { "start it, or take it out of the card" };
     answers(context, &client, &name, findings, next.to_owned()).await;
+}
+
+/// The host of an address, which needs no scheme over gRPC.
+fn host(url: &str) -> Option<String> {
+    let url = if url.contains("://") { Url::parse(url) } else { Url::parse(&format!("http://{url}")) };
+    url.ok()?.host_str().map(str::to_owned)
+}
+
+/// Says when interfaces are at addresses that mean another machine to everybody else, or none: a server that listens on all addresses does not
+/// know what others call it by.
+fn misplaced(found: &Found, findings: &mut Findings) {
+    let nowhere = |host: &str| {
+        let plain = host.trim_start_matches('[').trim_end_matches(']');
+        plain.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_unspecified())
+    };
+    let card_host = found.url.as_deref().and_then(host).filter(|card| !is_local(card));
+    let mut hosts: Vec<_> = found.card.supported_interfaces.iter().filter_map(|one| host(&one.url)).collect();
+    hosts.sort();
+    hosts.dedup();
+    for host in hosts {
+        if nowhere(&host) {
+            let message =
+                format!("the interfaces of the card are at {host}, which is where a server listens, and no address that others can call");
+            findings.problem("interface", message, PUBLIC_URL);
+        } else if let Some(card) = card_host.as_deref().filter(|_| is_local(&host)) {
+            let message =
+                format!("the card is fetched from {card}, and its interfaces are at {host}, which is another machine for everybody else");
+            findings.problem("interface", message, PUBLIC_URL);
+        }
+    }
 }
 
 /// A client for one interface, with the rest of the card.
@@ -131,7 +168,8 @@ async fn answers(context: &Context, client: &Client, name: &str, findings: &mut 
     match kind {
         ErrorKind::TaskNotFound => findings.ok("interface", format!("{name} answers in {took} ms")),
         _ if exit == UNAUTHORIZED => {
-            let next = format!("a2a auth login{}, or set A2ACLI_BEARER or A2ACLI_API_KEY", same(context));
+            let card = client.card();
+            let next = connect::ways_in(card.as_deref(), &same(context));
             findings.warning("interface", format!("{name} answers, and wants other credentials: {words}"), next);
         }
         _ if matches!(exit, UNREACHABLE | TOO_LATE) => {

@@ -10,7 +10,11 @@ use super::{
     Findings, certificate,
     here::{has_proxy, is_local, now, span},
 };
-use crate::{context::Context, resume::quoted, trouble::with_cause};
+use crate::{
+    context::Context,
+    resume::quoted,
+    trouble::{missing_certificate, with_cause},
+};
 
 /// A clock that is this many seconds off is noticed, and one that is this many off breaks signatures and tokens.
 const NOTICED: i64 = 30;
@@ -120,6 +124,9 @@ async fn refused(context: &Context, url: &Url, error: &reqwest::Error, findings:
         Err(_) => None,
     };
     let host = url.host_str().unwrap_or_default();
+    if let Some(next) = missing_certificate(&cause) {
+        return findings.problem("tls", format!("{host} wants a certificate of the client: {cause}"), next);
+    }
     match anyone.as_ref().and_then(ending) {
         Some(end) if end <= now() => {
             findings.problem(

@@ -36,9 +36,11 @@ pub(crate) async fn run(context: &Context, args: &PushListen) -> Result<(), Trou
         return Err(Trouble::usage("-o json needs --stream or --once").hint("a2a push listen -o json --stream"));
     }
     let agent = match &args.register {
-        Some(_) => {
+        Some(task) => {
             let agent = connect::agent(context).await?;
-            agent.require(Capability::PushNotifications)?;
+            agent.require(Capability::PushNotifications, || {
+                format!("a2a task get{} --wait {}", crate::resume::same(&context.settings), crate::resume::quoted(task))
+            })?;
             Some(agent)
         }
         None => None,

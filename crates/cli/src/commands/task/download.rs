@@ -174,7 +174,7 @@ impl<'a> Folder<'a> {
         self.write(&path, content).map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => Trouble::usage(format!("{} is there already", path.display()))
                 .hint("add --force to replace it, or choose another --output-dir"),
-            _ => Trouble::usage(format!("{} cannot be written: {error}", path.display())),
+            _ => crate::files::unwritable(&path, "", &error),
         })?;
         Ok(path)
     }

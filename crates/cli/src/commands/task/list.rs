@@ -1,15 +1,17 @@
 //! `a2a task list`: a page of tasks, or all of them.
 
-use chancery_core::{ListTasks, TaskPage, TaskState, Timestamp};
+use chancery_core::{Card, Error, ErrorKind, ListTasks, Operation, TaskPage, TaskState, Timestamp, Version};
+use chancery_wire::methods::rpc_name;
 
 use crate::{
     args::List,
-    connect,
+    connect::{self, Agent},
     context::Context,
     print::{
         Table, Text,
         task::{self, Detail, state},
     },
+    resume,
     settings::word,
     trouble::Trouble,
     wait::Wait,
@@ -18,12 +20,19 @@ use crate::{
 pub(crate) async fn run(context: &Context, args: &List) -> Result<(), Trouble> {
     let mut request = request(context, args)?;
     let agent = connect::agent(context).await?;
+    let version = agent.client.version();
+    if rpc_name(version, Operation::ListTasks).is_none() {
+        return Err(no_lists(context, &agent));
+    }
     let mut wait = Wait::new(context, &agent)?;
     let mut all: Option<TaskPage> = None;
     loop {
         let caller = agent.caller(context);
         let asked = wait.call(agent.client.list_tasks(&caller, request.clone())).await;
-        let page = asked.map_err(|halt| wait.halted(halt))?.map_err(|error| agent.trouble(context, error))?;
+        let page = asked.map_err(|halt| wait.halted(halt))?.map_err(|error| match is_refusal(&error) && version != Version::LATEST {
+            true => no_lists(context, &agent),
+            false => agent.trouble(context, error),
+        })?;
         if context.settings.stream && context.printer.is_json() {
             page.tasks.iter().try_for_each(|task| context.printer.line(task))?;
         }
@@ -42,6 +51,26 @@ pub(crate) async fn run(context: &Context, args: &List) -> Result<(), Trouble> {
         all = Some(whole);
         request.page_token = next;
     }
+}
+
+/// Whether an agent says that it does not know the call. Lists are no part of the versions before the current one: some agents have them
+/// all the same, and the others refuse them each in its own way.
+fn is_refusal(error: &Error) -> bool {
+    let status = chancery_client::Trouble::of(error).and_then(chancery_client::Trouble::status);
+    let unknown = matches!(error.kind(), ErrorKind::MethodNotFound | ErrorKind::UnsupportedOperation | ErrorKind::InvalidRequest);
+    unknown || matches!(status, Some(404 | 405 | 501))
+}
+
+/// What is said of an agent whose version has no lists, and what works instead.
+fn no_lists(context: &Context, agent: &Agent) -> Trouble {
+    let (version, same) = (agent.client.version(), resume::same(&context.settings));
+    let message = format!("A2A {version} has no list of tasks, and this agent offers none");
+    let current = |card: &Card| card.supported_interfaces.iter().any(|one| one.protocol_version.starts_with(Version::LATEST.as_str()));
+    let hint = match (agent.card.as_ref().is_some_and(current), &context.settings.agent) {
+        (true, Some(reference)) => format!("a2a task list -a {}", resume::quoted(reference)),
+        _ => format!("a task is read by its id, which send prints: a2a task get{same} TASK_ID"),
+    };
+    Trouble::protocol(ErrorKind::UnsupportedOperation, message).hint(hint)
 }
 
 fn request(context: &Context, args: &List) -> Result<ListTasks, Trouble> {

@@ -8,13 +8,21 @@ use crate::{
     connect::{self, Agent, Capability},
     context::Context,
     print::{Table, Text},
+    resume,
     trouble::Trouble,
     wait::Wait,
 };
 
 pub(crate) async fn run(context: &Context, args: &PushConfig) -> Result<(), Trouble> {
     let agent = connect::agent(context).await?;
-    agent.require(Capability::PushNotifications)?;
+    let task = match args {
+        PushConfig::Create(args) => &args.task,
+        PushConfig::Get(args) | PushConfig::Delete(args) => &args.task,
+        PushConfig::List(args) => &args.task,
+    };
+    agent.require(Capability::PushNotifications, || {
+        format!("a2a task get{} --wait {}", resume::same(&context.settings), resume::quoted(task))
+    })?;
     match args {
         PushConfig::Create(args) => create(context, &agent, args).await,
         PushConfig::Get(args) => get(context, &agent, args).await,

@@ -18,7 +18,9 @@ use crate::{
 
 pub(crate) async fn run(context: &Context, args: &Subscribe) -> Result<(), Trouble> {
     let agent = connect::agent(context).await?;
-    agent.require(Capability::Streaming)?;
+    agent.require(Capability::Streaming, || {
+        format!("a2a task get{} --wait {}", resume::same(&context.settings), resume::quoted(&args.id))
+    })?;
     let mut wait = Wait::new(context, &agent)?;
     let mut caller = wait.caller();
     if let Some(from) = args.from {

@@ -87,7 +87,7 @@ fn a_broken_rule_is_told_and_counts_as_wanted() {
     std::fs::write(desk.work("bad.json"), card.to_string()).unwrap();
     let ran = desk.run(&["conformance", "-a", "./bad.json", "--only", "V10-CARD-00*"]);
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.out.contains("Failed: V10-CARD-007 must (TCK CARD-STRUCT-001): version "), "{}", ran.out);
+    assert!(ran.out.contains("Failed: V10-CARD-007 must (TCK CARD-STRUCT-001): /version "), "{}", ran.out);
     assert!(ran.out.contains("Verdict: not conformant (1 must failed)\n"), "{}", ran.out);
     assert!(ran.err.contains("error: A2AX_ERR_CHECKS_FAILED"), "{ran:?}");
     desk.ok(&["conformance", "-a", "./bad.json", "--only", "V10-CARD-00*", "--fail-on", "never"]);

@@ -13,6 +13,7 @@ mod errors;
 mod graph;
 mod handoff;
 mod help;
+mod hints;
 mod output;
 mod push_listen;
 mod replay;
@@ -105,6 +106,11 @@ impl Desk {
     /// Runs a command to its end.
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
         finish(self.command(arguments).stdin(Stdio::null()))
+    }
+
+    /// Runs a command that is told nothing of the demo.
+    pub(crate) fn run_without(&self, arguments: &[&str]) -> Ran {
+        finish(self.command(arguments).env_remove("A2ACLI_AGENT_CARD").stdin(Stdio::null()))
     }
 
     /// Runs a command with something on stdin.
