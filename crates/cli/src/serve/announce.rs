@@ -12,7 +12,8 @@ pub(super) fn announcement(source: &str, served: &Served, json: bool) -> String 
     let url = running.url();
     let cards: Vec<_> = config.agents.iter().map(|agent| card_url(url, &agent.path)).collect();
     if json {
-        let mut ready = json!({"ready": true, "listen": running.local_addr().to_string(), "url": url, "cards": cards});
+        let pid = std::process::id();
+        let mut ready = json!({"ready": true, "pid": pid, "listen": running.local_addr().to_string(), "url": url, "cards": cards});
         for listener in listeners {
             ready[listener.name] = listener.running.url().into();
         }
@@ -48,9 +49,12 @@ pub(super) fn announcement(source: &str, served: &Served, json: bool) -> String 
         Some(data) => line(format!("Data: {} (kept across restarts)", at_home(data))),
         None => line("Data: in memory, gone at the end".to_owned()),
     }
+    line(format!("Process: {}", std::process::id()));
     let first = config.agents.first().map(|agent| agent.path.trim_end_matches('/').to_owned()).unwrap_or_default();
     let words = if demo { "stream 5" } else { "hello" };
     line("Try:".to_owned());
+    line(format!("  a2a send -a {url}{first} \"{}\"", if demo { "hi" } else { words }));
+    line(format!("  a2a send -a {url}{first} --stream \"{words}\""));
     line(format!("  curl {url}{first}/.well-known/agent-card.json"));
     for (path, options) in [("message:send", ""), ("message:stream", "-N ")] {
         line(format!(

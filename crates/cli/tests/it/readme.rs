@@ -1,9 +1,9 @@
 //! The README's first five minutes, exactly as they stand there.
 
 use std::{
+    io::{BufRead as _, BufReader},
     path::PathBuf,
     process::{Child, Command, Stdio},
-    time::{Duration, Instant},
 };
 
 use crate::process::{Folder, untested};
@@ -29,6 +29,8 @@ fn blocks() -> Vec<Block> {
 /// The server of the README, on a port and in a folder of its own.
 struct Demo {
     child: Child,
+    /// The process, as it says itself.
+    pid: String,
     port: u16,
     folder: PathBuf,
 }
@@ -37,13 +39,10 @@ impl Demo {
     fn start(port: u16, folder: PathBuf) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_a2a"));
         command.args(["serve", "--port", &port.to_string()]).env("XDG_STATE_HOME", &folder).current_dir(&folder);
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let begun = Instant::now();
-        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(30), "the demo does not listen");
-            std::thread::yield_now();
-        }
-        Self { child, port, folder }
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let said = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let pid = said.into_iter().find_map(|line| line.strip_prefix("Process: ").map(str::to_owned));
+        Self { child, pid: pid.expect("the demo says which process it is"), port, folder }
     }
 
     fn run(&self, script: &str) -> String {
@@ -54,10 +53,11 @@ impl Demo {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Kills the server as `kill -9` does, and starts it again.
-    fn killed(mut self) -> Self {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+    /// Does to the server what the README says, and starts it again.
+    fn killed(mut self, script: &str) -> Self {
+        self.run(&script.replace("PID", &self.pid));
+        let status = self.child.wait().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9), "{status}");
         Self::start(self.port, self.folder.clone())
     }
 }
@@ -88,8 +88,8 @@ fn the_first_five_minutes_are_as_the_readme_says() {
                 demo = Some(Demo::start(port, folder.root().to_owned()));
             }
             "kill" => {
-                assert_eq!(script, "pkill -9 -x a2a\ncargo run --release -- serve");
-                demo = demo.map(Demo::killed);
+                let kill = script.strip_suffix("\ncargo run --release -- serve").expect("the server is killed, and started again");
+                demo = demo.map(|demo| demo.killed(kill));
             }
             _ => {
                 let output = demo.as_ref().expect("the demo runs").run(&format!("{known}{script}"));

@@ -107,6 +107,34 @@ fn bad_usage_ends_with_2_and_a_busy_port_with_a_hint() {
 }
 
 #[test]
+fn what_a_server_says_to_try_works_and_its_process_is_named() {
+    let folder = Folder::new();
+    folder.write("a2a.toml", "[[agent]]\nname = \"one\"\necho = true\n[[agent]]\nname = \"two\"\necho = true\n");
+    for arguments in [&["--demo"][..], &["a2a.toml"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_a2a"));
+        command.args(["serve", "--port", "0", "--ephemeral"]).args(arguments).current_dir(folder.root()).env("HOME", folder.root());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let lines: Vec<_> = lines.take_while(|line| !line.is_empty()).collect();
+        // The process is ended before anything is found wrong with it.
+        let tried: Vec<_> = lines.iter().filter_map(|line| line.strip_prefix("  a2a ")).collect();
+        let ran: Vec<_> = tried.iter().map(|words| sh(folder.root(), &format!("'{}' {words}", env!("CARGO_BIN_EXE_a2a")))).collect();
+        let pid = child.id();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(lines.contains(&format!("Process: {pid}")), "{lines:?}");
+        assert!(tried.len() == 2 && tried[1].contains("--stream"), "{lines:?}");
+        for output in ran {
+            assert!(String::from_utf8_lossy(&output.stdout).contains("State: COMPLETED"), "{lines:?} {output:?}");
+        }
+    }
+}
+
+fn sh(folder: &Path, script: &str) -> Output {
+    Command::new("sh").args(["-c", script]).env("HOME", folder).current_dir(folder).output().unwrap()
+}
+
+#[test]
 fn a_command_is_an_agent_without_a_file() {
     let folder = Folder::new();
     let server = Server::start(folder.root(), &["--exec", "tr a-z A-Z", "--name", "shout"]);
