@@ -66,7 +66,7 @@ pub(crate) async fn follow(
         let there = agent.moved(journey.head().client(), transfer.grant.as_ref());
         let context = given.with_agent(&report::card_url(&transfer))?;
         let mut wait = Wait::new(&context, &there)?;
-        let reply = wait.resume(reached, mode, screen).await.map_err(|halt| wait.halted(halt))?;
+        let reply = wait.resume(reached, mode, None, screen).await.map_err(|halt| wait.halted(halt))?;
         followed = match reply {
             SendReply::Task(reached) => {
                 task = (*reached).clone();

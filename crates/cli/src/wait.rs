@@ -160,15 +160,15 @@ impl<'a> Wait<'a> {
     }
 
     /// Waits for a task that was just read: by its stream, or by polling.
-    pub(crate) async fn resume(&mut self, task: Task, mode: Mode, screen: &mut dyn Screen) -> Result<SendReply, Halt> {
-        let task = TaskWait::resume(&self.agent.client, self.caller(), task).beyond_authorization(self.patient);
-        self.run(task, mode, None, screen).await
-    }
-
-    /// Waits for a task that was just read by polling.
-    pub(crate) async fn poll(&mut self, task: Task, history: Option<i32>, screen: &mut dyn Screen) -> Result<SendReply, Halt> {
-        let task = TaskWait::poll(&self.agent.client, self.caller(), task).beyond_authorization(self.patient).history_length(history);
-        self.run(task, Mode::Stream, history, screen).await
+    pub(crate) async fn resume(
+        &mut self,
+        task: Task,
+        mode: Mode,
+        history: Option<i32>,
+        screen: &mut dyn Screen,
+    ) -> Result<SendReply, Halt> {
+        let task = TaskWait::resume(&self.agent.client, self.caller(), task).beyond_authorization(self.patient).history_length(history);
+        self.run(task, mode, history, screen).await
     }
 
     /// Shows every event until the task is over or wants something.
@@ -276,7 +276,7 @@ impl<'a> Wait<'a> {
         }
         let notes = &self.context.notes;
         if before.task.is_none() {
-            notes.say(&format!("Task ID: {}", task.id));
+            notes.task_id(task.id.as_str(), !self.context.printer.is_json());
         }
         let quiet_state = self.is_settled(task.status.state) || notes.is_moving();
         if before.state != task.status.state && !quiet_state {

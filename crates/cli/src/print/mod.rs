@@ -111,13 +111,21 @@ impl Printer {
         }
         let mut stdout = std::io::stdout().lock();
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                self.notes.wrote(text);
+                Ok(())
+            }
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
                 *closed = true;
                 Err(Trouble::closed())
             }
             Err(error) => Err(Trouble::internal(format!("stdout cannot be written: {error}"))),
         }
+    }
+
+    /// Whether a note has ended the line that was being written: what comes now begins another.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.notes.has_interrupted()
     }
 
     /// Tells what went wrong: with JSON as the object that takes the place of the result, else on stderr.

@@ -2,6 +2,10 @@
 
 use std::{
     io::{IsTerminal as _, Write as _},
+    os::{
+        fd::{AsFd as _, BorrowedFd},
+        unix::fs::MetadataExt as _,
+    },
     sync::atomic::{AtomicBool, Ordering},
     time::Instant,
 };
@@ -12,6 +16,9 @@ use chancery_core::sync::Mutex;
 const RED: &str = "\x1b[31m";
 const YELLOW: &str = "\x1b[33m";
 const GREY: &str = "\x1b[90m";
+
+/// What fits into a line of any terminal.
+const SHORT: usize = 72;
 
 /// Talks on stderr.
 #[derive(Debug)]
@@ -24,7 +31,22 @@ pub(crate) struct Notes {
     begun: Instant,
     /// Whether a line of progress stands there.
     drawn: Mutex<bool>,
+    /// Whether stdout goes to the same place, such as one terminal.
+    shares: bool,
+    /// How the line of stdout stands there, if it does.
+    line: Mutex<Line>,
     warned: AtomicBool,
+}
+
+/// The last line of stdout, in a place that stderr shares with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    /// It has ended.
+    Ended,
+    /// More of it may come.
+    Open,
+    /// More of it may come, and a note has ended it meanwhile.
+    Interrupted,
 }
 
 impl Notes {
@@ -39,7 +61,29 @@ impl Notes {
             Color::Auto => terminal && said("NO_COLOR").is_none() && !dumb,
         };
         let moving = terminal && !quiet && !debug && !dumb && said("CI").is_none();
-        Self { quiet, debug, colored, moving, begun: Instant::now(), drawn: Mutex::default(), warned: AtomicBool::new(false) }
+        Self {
+            quiet,
+            debug,
+            colored,
+            moving,
+            begun: Instant::now(),
+            drawn: Mutex::default(),
+            shares: same_place(),
+            line: Mutex::new(Line::Ended),
+            warned: AtomicBool::new(false),
+        }
+    }
+
+    /// Notes what went to stdout, so that a note begins on a line of its own.
+    pub(super) fn wrote(&self, text: &str) {
+        if let (true, Some(last)) = (self.shares, text.chars().next_back()) {
+            *self.line.lock() = if last == '\n' { Line::Ended } else { Line::Open };
+        }
+    }
+
+    /// Whether the open line of stdout was ended by a note since something was written.
+    pub(super) fn has_interrupted(&self) -> bool {
+        *self.line.lock() == Line::Interrupted
     }
 
     /// Whether `--debug` is on.
@@ -50,6 +94,15 @@ impl Notes {
     /// Whether progress is shown by a line that moves.
     pub(crate) fn is_moving(&self) -> bool {
         self.moving
+    }
+
+    /// The name of a task, as soon as it is known. Where the result will say it on the same screen, it is a line of progress until then.
+    pub(crate) fn task_id(&self, id: &str, repeated: bool) {
+        let line = format!("Task ID: {}", super::text::clean(id));
+        match repeated && self.shares && self.moving && line.len() <= SHORT {
+            true => self.progress(&line),
+            false => self.say(&line),
+        }
     }
 
     /// Something that is good to know.
@@ -133,7 +186,22 @@ impl Notes {
             (true, color) if !color.is_empty() => format!("{color}{mark}\x1b[0m{text}\n"),
             _ => format!("{mark}{text}\n"),
         };
+        let mut open = self.line.lock();
+        let line = if *open == Line::Open { format!("\n{line}") } else { line };
+        if *open == Line::Open {
+            *open = Line::Interrupted;
+        }
         // There is nowhere left to say that stderr is gone.
         drop(std::io::stderr().lock().write_all(line.as_bytes()));
     }
+}
+
+/// Whether stdout and stderr are the same terminal, pipe or file.
+fn same_place() -> bool {
+    let place = |stream: BorrowedFd<'_>| {
+        let file = std::fs::File::from(stream.try_clone_to_owned().ok()?).metadata().ok()?;
+        Some((file.dev(), file.ino()))
+    };
+    let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
+    place(stdout.as_fd()).is_some_and(|one| place(stderr.as_fd()) == Some(one))
 }

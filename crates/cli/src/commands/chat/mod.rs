@@ -315,14 +315,14 @@ impl Session<'_> {
         let place = self.place.clone();
         let mut wait = Wait::new(&place.context, &place.agent)?;
         let settled = match &mut self.view {
-            View::Talk(talk) => wait.resume(task, Mode::Stream, &mut **talk).await,
+            View::Talk(talk) => wait.resume(task, Mode::Stream, None, &mut **talk).await,
             View::Live => {
                 let mut live = Live::new(&self.context.printer);
-                let settled = wait.resume(task, Mode::Stream, &mut live).await;
+                let settled = wait.resume(task, Mode::Stream, None, &mut live).await;
                 live.close()?;
                 settled
             }
-            View::Whole => wait.resume(task, Mode::Stream, &mut Blank).await,
+            View::Whole => wait.resume(task, Mode::Stream, None, &mut Blank).await,
         };
         settled.map_err(|halt| {
             self.note(wait.known.clone());

@@ -132,7 +132,8 @@ impl<'a> Talk<'a> {
             None => self.begin(None)?,
         };
         let tag = format!("[{}]", clean(words));
-        let (column, wide, most) = (open.wrap.column(), width(&tag), columns());
+        let column = if self.printer.is_interrupted() { 0 } else { open.wrap.column() };
+        let (wide, most) = (width(&tag), columns());
         let edge = EDGE.min(most);
         let before = if column + 2 + wide <= edge {
             " ".repeat(edge - column - wide)
@@ -148,8 +149,8 @@ impl<'a> Talk<'a> {
     fn end_line(&mut self) -> Result<(), Trouble> {
         self.idle.set(true);
         match self.open.take() {
-            Some(_) => self.printer.write("\n"),
-            None => Ok(()),
+            Some(_) if !self.printer.is_interrupted() => self.printer.write("\n"),
+            _ => Ok(()),
         }
     }
 
@@ -179,7 +180,12 @@ impl<'a> Talk<'a> {
                 self.begin(artifact.cloned())?
             }
         };
-        let lines = open.wrap.more(&clean(words));
+        let mut lines = String::new();
+        if self.printer.is_interrupted() {
+            open.wrap = Wrap::new(columns(), INDENT, INDENT);
+            lines.extend(std::iter::repeat_n(' ', INDENT));
+        }
+        lines.push_str(&open.wrap.more(&clean(words)));
         self.open = Some(open);
         self.printer.write(&lines)
     }

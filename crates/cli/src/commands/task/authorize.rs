@@ -28,7 +28,7 @@ pub(crate) async fn run(context: &Context, args: &Authorize) -> Result<(), Troub
         context.notes.note(&format!("the task wants no authorization, it is {}", show::state(task.state())));
     }
     wait.beyond_authorization();
-    let reply = wait.resume(task.clone(), Mode::Whole, &mut Blank).await.map_err(|halt| wait.halted(halt))?;
+    let reply = wait.resume(task.clone(), Mode::Whole, None, &mut Blank).await.map_err(|halt| wait.halted(halt))?;
     let task = reply.task().unwrap_or(&task);
     report::task(context, task, show::Detail { verbose: context.settings.verbose, ..show::Detail::default() })
 }

@@ -12,7 +12,7 @@ use crate::{
     },
     report,
     trouble::Trouble,
-    wait::Wait,
+    wait::{Mode, Wait},
 };
 
 pub(crate) async fn run(context: &Context, args: &Get) -> Result<(), Trouble> {
@@ -26,10 +26,17 @@ pub(crate) async fn run(context: &Context, args: &Get) -> Result<(), Trouble> {
     if !context.settings.wait {
         return report::task(context, &task, detail(context));
     }
+    let mode = if context.settings.stream { Mode::Stream } else { Mode::Whole };
     let (mut live, mut blank) = (Live::new(&context.printer), Blank);
-    let screen: &mut dyn Screen = if context.settings.stream { &mut live } else { &mut blank };
-    let reply = wait.poll(task, args.history, screen).await.map_err(|halt| wait.halted(halt))?;
-    match reply.task().filter(|_| !context.settings.stream) {
+    let screen: &mut dyn Screen = if mode == Mode::Stream { &mut live } else { &mut blank };
+    let reply = match wait.resume(task, mode, args.history, screen).await {
+        Ok(reply) => reply,
+        Err(halt) => {
+            live.close()?;
+            return Err(wait.halted(halt));
+        }
+    };
+    match reply.task().filter(|_| mode == Mode::Whole) {
         Some(task) => report::task(context, task, detail(context)),
         None => report::end(context, &reply),
     }

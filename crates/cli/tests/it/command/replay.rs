@@ -2,7 +2,6 @@
 //! its answer.
 
 use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{TcpListener, TcpStream},
     sync::{Arc, Condvar, Mutex},
     time::Duration,
@@ -10,7 +9,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Desk, field};
+use super::{
+    Desk, field,
+    scripted::{begin, call, card, write},
+};
 
 /// How long a client has to take the replayed question for the answer, and to ask for the task.
 const TEMPTATION: Duration = Duration::from_millis(300);
@@ -41,24 +43,16 @@ impl Replaying {
 
     /// Answers the one request of a connection.
     fn serve(&self, stream: &mut TcpStream, here: &str) {
-        let mut reader = BufReader::new(stream.try_clone().unwrap());
-        let (mut head, mut length) = (String::new(), 0);
-        while reader.read_line(&mut head).unwrap() > 2 {
-            let last = head.lines().last().unwrap_or_default().to_ascii_lowercase();
-            length = last.strip_prefix("content-length:").map_or(length, |value| value.trim().parse().unwrap());
-        }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body).unwrap();
-        let Ok(call) = serde_json::from_slice::<Value>(&body) else {
-            return send(stream, "application/json", &[card(here).to_string()]);
+        let Some(call) = call(stream) else {
+            return begin(stream, "application/json", &[card(here).to_string()]);
         };
         let result = |result: Value| json!({"jsonrpc": "2.0", "id": call["id"], "result": result}).to_string();
         match call["method"].as_str() {
-            Some("GetTask") => send(stream, "application/json", &[result(self.stored(&call["params"]["id"]))]),
+            Some("GetTask") => begin(stream, "application/json", &[result(self.stored(&call["params"]["id"]))]),
             Some("SendStreamingMessage") => {
                 let events = self.events(&call["params"]["message"]);
                 let frames: Vec<_> = events.map(|event| format!("data: {}\n\n", result(event))).collect();
-                send(stream, "text/event-stream", &frames[..1]);
+                begin(stream, "text/event-stream", &frames[..1]);
                 if frames.len() > 1 {
                     drop(self.read.wait_timeout(self.tasks.lock().unwrap(), TEMPTATION).unwrap());
                     write(stream, &frames[1..]);
@@ -105,25 +99,6 @@ impl Replaying {
 fn booked(message: &Value) -> Value {
     let words = format!("Booked for {}.", message["parts"][0]["text"].as_str().unwrap());
     json!({"artifactId": "a", "name": "answer", "parts": [{"text": words}]})
-}
-
-fn card(here: &str) -> Value {
-    json!({
-        "name": "Replaying", "description": "Asks, and books", "version": "1", "capabilities": {"streaming": true},
-        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"], "skills": [],
-        "supportedInterfaces": [{"url": here, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
-    })
-}
-
-/// Begins an answer that ends with the connection.
-fn send(stream: &mut TcpStream, kind: &str, pieces: &[String]) {
-    write!(stream, "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n").unwrap();
-    write(stream, pieces);
-}
-
-fn write(stream: &mut TcpStream, pieces: &[String]) {
-    // A client that has heard enough may be gone.
-    drop(pieces.iter().try_for_each(|piece| stream.write_all(piece.as_bytes())));
 }
 
 #[test]
