@@ -11,7 +11,7 @@ use chancery_core::{
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
-use super::{CUT, REQUEST, UNSPECIFIED};
+use super::{CUT, REQUEST, UNSPECIFIED, login::Logins};
 
 /// How many lost streams are remembered.
 const REMEMBERED: usize = 10_000;
@@ -19,34 +19,56 @@ const REMEMBERED: usize = 10_000;
 /// Operations that lose a stream once when the demo asks for it (`cut N`), show a task in no state
 /// (`unspecified 2s`), and tell the agent how a request came in (`request`).
 pub(crate) struct FaultInjector<O> {
-    inner: O,
+    inner: Arc<O>,
+    /// Who makes links that let tasks go on.
+    logins: Logins,
     /// Tasks whose stream was lost already.
     cut: Arc<Mutex<HashSet<TaskId>>>,
 }
 
-impl<O: Operations> FaultInjector<O> {
+impl<O: Operations + 'static> FaultInjector<O> {
     /// Around an engine.
     pub(crate) fn new(inner: O) -> Self {
-        Self { inner, cut: Arc::default() }
+        Self { inner: Arc::new(inner), logins: Logins::default(), cut: Arc::default() }
     }
 
-    fn faulty(&self, inner: EventStream) -> EventStream {
-        let faulty = FaultyStream { inner, cut: self.cut.clone(), seen: 0, left: None };
+    /// With links that somebody can open.
+    pub(crate) fn logins(mut self, logins: Logins) -> Self {
+        self.logins = logins;
+        self
+    }
+
+    /// The link that a message asks for, if it does.
+    fn link(&self, caller: &Caller, request: &SendMessage) -> Option<String> {
+        let asks = request.message.task_id.is_none() && request.message.text().split_whitespace().next() == Some("login");
+        asks.then(|| self.logins.link(self.inner.clone(), caller)).flatten()
+    }
+
+    fn faulty(&self, inner: EventStream, link: Option<String>) -> EventStream {
+        let link = link.map(|link| (self.logins.clone(), link));
+        let faulty = FaultyStream { inner, cut: self.cut.clone(), seen: 0, left: None, link };
         EventStream::new(stream::unfold(faulty, |mut faulty| async move { faulty.next().await.map(|item| (item, faulty)) }).fuse())
     }
 }
 
 #[async_trait]
-impl<O: Operations> Operations for FaultInjector<O> {
+impl<O: Operations + 'static> Operations for FaultInjector<O> {
     async fn send_message(&self, caller: &Caller, request: SendMessage) -> Result<SendReply> {
-        Ok(match self.inner.send_message(caller, labeled(request)).await? {
-            SendReply::Task(task) => SendReply::Task(Box::new(shown(*task))),
+        let link = self.link(caller, &request);
+        Ok(match self.inner.send_message(caller, labeled(request, link.as_deref())).await? {
+            SendReply::Task(task) => {
+                if let Some(link) = &link {
+                    self.logins.about(link, &task.id);
+                }
+                SendReply::Task(Box::new(shown(*task)))
+            }
             reply => reply,
         })
     }
 
     async fn stream_message(&self, caller: &Caller, request: SendMessage) -> Result<EventStream> {
-        self.inner.stream_message(caller, labeled(request)).await.map(|stream| self.faulty(stream))
+        let link = self.link(caller, &request);
+        self.inner.stream_message(caller, labeled(request, link.as_deref())).await.map(|stream| self.faulty(stream, link))
     }
 
     async fn get_task(&self, caller: &Caller, request: GetTask) -> Result<LazyTask> {
@@ -64,7 +86,7 @@ impl<O: Operations> Operations for FaultInjector<O> {
     }
 
     async fn subscribe(&self, caller: &Caller, request: Subscribe) -> Result<EventStream> {
-        self.inner.subscribe(caller, request).await.map(|stream| self.faulty(stream))
+        self.inner.subscribe(caller, request).await.map(|stream| self.faulty(stream, None))
     }
 
     async fn create_push_config(&self, caller: &Caller, config: PushConfig) -> Result<PushConfig> {
@@ -96,6 +118,8 @@ struct FaultyStream {
     seen: u64,
     /// How many may come, once that is known.
     left: Option<u64>,
+    /// The link that waits for the name of its task.
+    link: Option<(Logins, String)>,
 }
 
 impl FaultyStream {
@@ -108,6 +132,11 @@ impl FaultyStream {
             Err(error) => return Some(Err(error)),
         };
         self.seen += 1;
+        if let Some(task) = event.task_id()
+            && let Some((logins, link)) = self.link.take()
+        {
+            logins.about(&link, task);
+        }
         self.left = self.left.map(|left| left - 1);
         if let (Some(after), Some(task)) = (marked(&event, CUT).and_then(Value::as_u64), event.task_id())
             && first(&self.cut, task)
@@ -137,9 +166,9 @@ fn first(cut: &Mutex<HashSet<TaskId>>, task: &TaskId) -> bool {
     cut.insert(task.clone())
 }
 
-/// The request with a note of how it came in.
-fn labeled(mut request: SendMessage) -> SendMessage {
-    let facts = json!({"binding": request.origin.binding.as_str(), "version": request.origin.version.as_str()});
+/// The request with a note of how it came in, and of the link that was made for it.
+fn labeled(mut request: SendMessage, link: Option<&str>) -> SendMessage {
+    let facts = json!({"binding": request.origin.binding.as_str(), "version": request.origin.version.as_str(), "link": link});
     request.metadata.insert(REQUEST.to_owned(), facts);
     request
 }

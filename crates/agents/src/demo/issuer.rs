@@ -96,7 +96,7 @@ struct Holder {
 }
 
 /// Things that are gone after a while, the oldest first when there are too many.
-struct Shelf<T>(BTreeMap<String, (Instant, T)>);
+pub(super) struct Shelf<T>(BTreeMap<String, (Instant, T)>);
 
 impl<T> Default for Shelf<T> {
     fn default() -> Self {
@@ -105,7 +105,7 @@ impl<T> Default for Shelf<T> {
 }
 
 impl<T> Shelf<T> {
-    fn put(&mut self, name: String, thing: T, lasts: Duration) {
+    pub(super) fn put(&mut self, name: String, thing: T, lasts: Duration) {
         let now = Instant::now();
         self.0.retain(|_, (end, _)| *end > now);
         if self.0.len() >= KEPT {
@@ -115,7 +115,7 @@ impl<T> Shelf<T> {
         self.0.insert(name, (now + lasts, thing));
     }
 
-    fn look(&mut self, name: &str) -> Option<&mut T> {
+    pub(super) fn look(&mut self, name: &str) -> Option<&mut T> {
         self.0.get_mut(name).filter(|(end, _)| *end > Instant::now()).map(|(_, thing)| thing)
     }
 
@@ -421,12 +421,12 @@ fn asked(action: &str, fields: &str) -> String {
     )
 }
 
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-fn page(content: &str) -> Response<Bytes> {
-    let text = format!("<!doctype html><meta charset=utf-8><title>Demo issuer</title><h1>Demo issuer</h1>{content}\n");
+pub(super) fn page(content: &str) -> Response<Bytes> {
+    let text = format!("<!doctype html><meta charset=utf-8><title>Demo</title><h1>Demo</h1>{content}\n");
     let mut response = dressed(text, "text/html; charset=utf-8");
     // No frames: a page of somebody else could have people click here.
     let policy = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
@@ -451,14 +451,14 @@ fn dressed(text: String, content_type: &'static str) -> Response<Bytes> {
     response
 }
 
-fn status(status: StatusCode) -> Response<Bytes> {
+pub(super) fn status(status: StatusCode) -> Response<Bytes> {
     let mut response = Response::new(Bytes::new());
     *response.status_mut() = status;
     response
 }
 
 /// A code that nobody guesses.
-fn random() -> Option<String> {
+pub(super) fn random() -> Option<String> {
     let mut bytes = [0; 24];
     getrandom::fill(&mut bytes).ok()?;
     Some(BASE64_URL_SAFE_NO_PAD.encode(bytes))

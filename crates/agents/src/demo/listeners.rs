@@ -10,6 +10,7 @@ use super::{
     certificates::Certificates,
     faults::FaultInjector,
     issuer::{self, Issuer},
+    login::{self, Logins},
 };
 use crate::{Agent, Error, Result, Site};
 
@@ -28,6 +29,8 @@ pub struct TlsListener {
 /// What the demo has beside its agents.
 pub(crate) struct Demo {
     issuer: Issuer,
+    /// The links that let tasks go on.
+    logins: Logins,
     /// What cards are signed with.
     key: Arc<SigningKey>,
     /// Another key of the same name.
@@ -46,18 +49,20 @@ impl Demo {
                 key => key?,
             },
         };
-        Ok(Self { issuer, key: Arc::new(key), other: Arc::new(SigningKey::generate(Algorithm::Es256, NAME)?) })
+        Ok(Self { issuer, logins: Logins::default(), key: Arc::new(key), other: Arc::new(SigningKey::generate(Algorithm::Es256, NAME)?) })
     }
 
     /// The server with the issuer and the catalog.
     pub(crate) fn extend(&self, server: Server) -> Server {
-        let issuer = self.issuer.clone();
-        server.route(issuer::PATH, move |request| std::future::ready(issuer.answer(&request))).catalog(LISTED.0)
+        let (issuer, logins) = (self.issuer.clone(), self.logins.clone());
+        let server = server.route(issuer::PATH, move |request| std::future::ready(issuer.answer(&request)));
+        server.route(login::PATH, move |request| logins.clone().answer(request)).catalog(LISTED.0)
     }
 
     /// The mount with faults, and with the rules, the signature and the name in the catalog that its agent has.
     pub(crate) fn mount(&self, agent: &Agent, mount: Mount) -> Mount {
-        let mount = mount.through(|engine| Arc::new(FaultInjector::new(engine)));
+        let logins = self.logins.clone();
+        let mount = mount.through(|engine| Arc::new(FaultInjector::new(engine).logins(logins)));
         match agent.config().name.as_str() {
             SECURE => mount.auth(cards::rules()),
             SIGNED => mount.signing(Signing::new(self.key.clone())),
@@ -70,16 +75,17 @@ impl Demo {
     /// What is done when the address is known: the issuer has its name, and so the card that speaks of it; the listeners behind TLS open.
     pub(crate) async fn bound(&self, site: &Site, running: &Running) -> Result<Vec<TlsListener>> {
         self.issuer.settle(running.url());
+        self.logins.settle(running.url());
         for agent in site.agents().iter().filter(|agent| agent.config().name == SECURE) {
             let mount = self.mount(agent, site.mount(agent)).auth(self.issuer.rules(cards::rules())?);
             running.replace(mount).map_err(Error::Server)?;
         }
-        listen(site, running).await
+        listen(site, running, &self.logins).await
     }
 }
 
 /// Serves the agents of the demo over TLS too: the same tasks, at ports of their own. What is kept nowhere has no place for certificates.
-async fn listen(site: &Site, running: &Running) -> Result<Vec<TlsListener>> {
+async fn listen(site: &Site, running: &Running, logins: &Logins) -> Result<Vec<TlsListener>> {
     let Some(data) = site.data() else { return Ok(Vec::new()) };
     let certificates = Certificates::open(data)?;
     let mut listeners = Vec::new();
@@ -90,10 +96,10 @@ async fn listen(site: &Site, running: &Running) -> Result<Vec<TlsListener>> {
         let tls = if mutual { tls.client_ca(certificates.authority()).map_err(Error::Server)? } else { tls };
         // Who is not where everybody looks for it has these ports elsewhere too.
         let first = if address.port() == 8080 { port } else { 0 };
-        let mut bound = server(site, running, tls.clone(), mutual).bind((address.ip(), first)).await;
+        let mut bound = server(site, running, logins, tls.clone(), mutual).bind((address.ip(), first)).await;
         if bound.is_err() && first != 0 {
             tracing::warn!(port, "another program has the port of the demo over TLS; a free one is taken");
-            bound = server(site, running, tls, mutual).bind((address.ip(), 0)).await;
+            bound = server(site, running, logins, tls, mutual).bind((address.ip(), 0)).await;
         }
         listeners.push(TlsListener { name, mutual, running: bound.map_err(Error::Server)?, certificates: certificates.clone() });
     }
@@ -101,12 +107,12 @@ async fn listen(site: &Site, running: &Running) -> Result<Vec<TlsListener>> {
 }
 
 /// The same agents as those at work.
-fn server(site: &Site, running: &Running, tls: Tls, mutual: bool) -> Server {
+fn server(site: &Site, running: &Running, logins: &Logins, tls: Tls, mutual: bool) -> Server {
     let said = &site.config().server;
     let mut server = Server::several().versions(said.versions.iter().copied()).grace(said.drain).tls(tls);
     for (agent, engine) in site.agents().iter().zip(running.engines()) {
         let own = agent.config();
-        let mount = agent.placed(Mount::operations(&own.path, own.card.clone(), Arc::new(FaultInjector::new(engine))));
+        let mount = agent.placed(Mount::operations(&own.path, own.card.clone(), Arc::new(FaultInjector::new(engine).logins(logins.clone()))));
         // A certificate is enough where one is needed.
         server = server.mount(if !mutual && own.name == SECURE { mount.auth(cards::rules()) } else { mount });
     }

@@ -8,6 +8,7 @@ mod certificates;
 mod faults;
 mod issuer;
 mod listeners;
+mod login;
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +19,7 @@ use std::{
 use chancery_config::{Config, duration};
 use chancery_core::{Artifact, Content, Message, Part, Role};
 use chancery_engine::{Failure, Outcome, Turn};
-use serde_json::{Value, json};
+use serde_json::json;
 
 #[cfg(test)]
 use self::faults::FaultInjector;
@@ -60,7 +61,10 @@ pub(crate) async fn run(turn: Turn) -> Result<Outcome, Failure> {
         "slow" => slow(&turn, Part::text(format!("Working for {}", said(rest, "3s"))), rest, "3s").await,
         "unspecified" => slow(&turn, Part::text("In no state at all").metadata(UNSPECIFIED, true), rest, "2s").await,
         "ask" => Ok(Outcome::ask("Which city?")),
-        "login" => Ok(Outcome::require_auth("Please sign in, then send anything.")),
+        "login" => Ok(Outcome::require_auth(match fact(&turn, "link") {
+            Some(link) => format!("Please sign in, and the task goes on:\n{link}\nSending anything does, too."),
+            None => "Please sign in, then send anything.".to_owned(),
+        })),
         "fail" => Ok(Outcome::failed(said(rest, "It failed, as you asked."))),
         "reject" => Ok(Outcome::reject(said(rest, "I would rather not."))),
         "message" => Ok(Outcome::message(rest)),
@@ -136,8 +140,7 @@ fn described(number: usize, part: &Part) -> String {
 /// What is known about the request, a fact per line.
 fn facts(turn: &Turn) -> impl Iterator<Item = String> {
     let caller = turn.caller();
-    let known = turn.metadata().get(REQUEST);
-    let label = |key: &str| known.and_then(|known| known.get(key)).and_then(Value::as_str).unwrap_or("unknown").to_owned();
+    let label = |key: &str| fact(turn, key).unwrap_or("unknown").to_owned();
     let or_none = |text: String| if text.is_empty() { "none".to_owned() } else { text };
     let extensions: Vec<_> = caller.call().extensions.iter().map(String::as_str).collect();
     [
@@ -149,6 +152,11 @@ fn facts(turn: &Turn) -> impl Iterator<Item = String> {
         format!("Credential: {}", cards::place(caller.identity().scheme.as_deref())),
     ]
     .into_iter()
+}
+
+/// What the fault injector notes about the request.
+fn fact<'a>(turn: &'a Turn, key: &str) -> Option<&'a str> {
+    turn.metadata().get(REQUEST)?.get(key)?.as_str()
 }
 
 fn number(text: &str, otherwise: u32) -> Result<u32, Failure> {

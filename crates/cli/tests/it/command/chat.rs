@@ -109,7 +109,7 @@ fn a_terminal_shows_both_sides_and_every_state() {
         ("hi", "demo> hi   ", "[COMPLETED "),
         ("ask", "demo> Which city?", "[INPUT_REQUIRED task "),
         ("Paris", "demo> Booked for Paris. ", "[COMPLETED "),
-        ("login", "demo> Please sign in, then send anything.", "[AUTH_REQUIRED task "),
+        ("login", "demo> Please sign in, and the task goes on:\r\n  http://", "[AUTH_REQUIRED task "),
         ("done", "demo> Signed in. ", "[COMPLETED "),
         ("fail", "demo> It failed, as you asked. ", "[FAILED "),
         ("reject", "demo> I would rather not. ", "[REJECTED "),

@@ -1,12 +1,12 @@
 //! `a2a task …`.
 
 use std::{
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     process::Stdio,
     time::{Duration, Instant},
 };
 
-use super::{Desk, ended, field};
+use super::{Desk, ended, field, terminal::Terminal};
 
 /// A2ACLI_TASK_GET_001
 #[test]
@@ -46,16 +46,30 @@ fn a_task_is_read_once_or_until_it_ends() {
 #[test]
 fn polling_obeys_its_interval_and_its_time() {
     let desk = Desk::new();
-    let task = desk.task("slow 60s");
+    let agent = desk.at("/nostream");
+    let task = desk.json(&["send", "-a", &agent, "--async", "slow 60s"])["task"]["id"].as_str().unwrap().to_owned();
     let before = desk.calls("GetTask");
     let begun = Instant::now();
-    let ran = desk.run(&["task", "get", "--wait", "--poll-interval", "500ms", "--timeout", "2s", &task]);
+    let ran = desk.run(&["task", "get", "-a", &agent, "--wait", "--poll-interval", "500ms", "--timeout", "2s", &task]);
     let took = begun.elapsed();
     assert_eq!(ran.code, 5, "{ran:?}");
     assert!(took >= Duration::from_secs(2) && took < Duration::from_secs(10), "{took:?}");
     let calls = desk.calls("GetTask") - before;
     assert!((2..=5).contains(&calls), "{calls}");
-    assert!(ran.err.contains(&format!("Hint: a2a task get -a {} --wait {task}", desk.at(""))), "{ran:?}");
+    assert!(ran.err.contains(&format!("Hint: a2a task get -a {agent} --wait {task}")), "{ran:?}");
+}
+
+/// A2ACLI_TASK_POLL_001: where there are streams, nobody has to ask again and again.
+#[test]
+fn a_wait_for_a_task_is_a_subscription_where_there_are_any() {
+    let desk = Desk::new();
+    let task = desk.task("slow 1500ms");
+    let (gets, subscriptions) = (desk.calls("GetTask"), desk.calls("SubscribeToTask"));
+    let out = desk.ok(&["task", "get", "--wait", "--poll-interval", "100ms", "--history", "5", &task]);
+    assert_eq!(field(&out, "State"), "COMPLETED");
+    assert!(out.contains("Done after 1500ms.") && out.contains("History: 1 of 2"), "{out}");
+    assert_eq!(desk.calls("SubscribeToTask") - subscriptions, 1);
+    assert_eq!(desk.calls("GetTask") - gets, 2, "once before, and once at the end for the whole task");
 }
 
 /// A2ACLI_TASK_POLL_002: whoever stops a wait keeps the id and the command to go on.
@@ -185,7 +199,53 @@ fn webhooks_are_made_read_listed_and_removed() {
     assert_eq!(desk.json(&["task", "push-config", "list", &task])["configs"].as_array().map_or(0, Vec::len), 0);
 }
 
-/// A2ACLI_AUTH_011: the part that waits; the demo agent gives no link.
+/// A2ACLI_AUTH_011: whoever opens the link that is printed lets the task go on, whether somebody waits for that or not.
+#[test]
+fn the_link_of_a_task_that_wants_an_authorization_lets_it_go_on() {
+    let desk = Desk::new();
+    for agent in ["", "/nostream"] {
+        let agent = desk.at(agent);
+        let asked = desk.ok(&["send", "-a", &agent, "login"]);
+        let link = asked.lines().find_map(|line| line.strip_prefix("  http://")).unwrap_or_else(|| panic!("{asked}"));
+        let task = field(&asked, "Task ID");
+        assert_eq!(field(&asked, "Resume with"), format!("a2a task authorize -a {agent} {task}"));
+        assert!(open(link).contains("the task goes on"));
+        let out = desk.ok(&["task", "authorize", "-a", &agent, task]);
+        assert!(field(&out, "State") == "COMPLETED" && out.contains("Signed in."), "{out}");
+        assert!(!open(link).contains("the task goes on"), "a link is good once");
+    }
+}
+
+/// Opens a page, given without its scheme.
+fn open(link: &str) -> String {
+    let (host, path) = link.split_once('/').unwrap();
+    let mut stream = std::net::TcpStream::connect(host).unwrap();
+    write!(stream, "GET /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n").unwrap();
+    let mut page = String::new();
+    stream.read_to_string(&mut page).unwrap();
+    page
+}
+
+/// A2ACLI_AUTH_011: on a terminal the command that is printed opens the link, and shows the end.
+#[test]
+fn task_authorize_opens_the_link_and_waits() {
+    use std::os::unix::fs::PermissionsExt as _;
+    if std::process::Command::new("curl").arg("--version").stdout(Stdio::null()).status().is_err() {
+        return crate::process::untested("curl is needed to be a browser");
+    }
+    let desk = Desk::new();
+    let asked = desk.ok(&["send", "login"]);
+    let browser = desk.work("xdg-open");
+    std::fs::write(&browser, "#!/bin/sh\nexec curl -s \"$1\"\n").unwrap();
+    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", desk.home.path("work").display(), std::env::var("PATH").unwrap());
+    let line = field(&asked, "Resume with");
+    let (code, seen) = Terminal::new(&desk, line, &[("PATH", &path), ("CI", "1")]).end();
+    assert_eq!(code, 0, "{seen}");
+    assert!(seen.contains("Link: http://") && seen.contains("State: COMPLETED\r\n") && seen.contains("Signed in."), "{seen}");
+}
+
+/// A2ACLI_AUTH_011: the part that waits.
 #[test]
 fn an_authorization_is_waited_for() {
     let desk = Desk::new();
