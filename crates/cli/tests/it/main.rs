@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "a test fails by panicking, and tells its figures")]
 
 mod command;
+mod guide;
 mod load;
 mod overload;
 mod process;

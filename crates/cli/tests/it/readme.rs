@@ -6,25 +6,10 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use crate::process::{Folder, untested};
-
-/// A block of the README that is run, and what it must print.
-struct Block {
-    expected: String,
-    script: String,
-}
-
-fn blocks() -> Vec<Block> {
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
-    let tested = readme.split("<!-- tested: ").skip(1);
-    tested
-        .map(|rest| {
-            let (expected, rest) = rest.split_once(" -->\n```sh\n").expect("a block of shell follows the mark");
-            let (script, _) = rest.split_once("\n```").expect("the block ends");
-            Block { expected: expected.to_owned(), script: script.to_owned() }
-        })
-        .collect()
-}
+use crate::{
+    guide::{Block, blocks, free_port, has},
+    process::{Folder, untested},
+};
 
 /// The server of the README, on a port and in a folder of its own.
 struct Demo {
@@ -69,19 +54,15 @@ impl Drop for Demo {
     }
 }
 
-fn has(tool: &str) -> bool {
-    Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
-}
-
 #[test]
 fn the_first_five_minutes_are_as_the_readme_says() {
-    if !["bash", "curl", "strings"].into_iter().all(has) {
+    if !has(&["bash", "curl", "strings"]) {
         return untested("bash, curl and strings are needed to run the README");
     }
     let folder = Folder::new();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let (mut demo, mut known, mut ran) = (None, String::new(), 0);
-    for Block { expected, script } in blocks() {
+    for Block { mark: expected, text: script } in blocks("README.md") {
         match expected.as_str() {
             "serve" => {
                 assert_eq!(script, "cargo run --release -- serve");
