@@ -242,7 +242,7 @@ fn pause() {
 /// A page whose commands nobody runs would not stay true.
 #[test]
 fn every_shell_block_of_a_guide_is_run_or_says_why_not() {
-    let guides = ["docs/guide/install.md", "docs/guide/tls.md", "docs/guide/proxy.md", "docs/guide/systemd.md"];
+    let guides = ["README.md", "docs/guide/install.md", "docs/guide/tls.md", "docs/guide/proxy.md", "docs/guide/systemd.md"];
     for page in guides.into_iter().chain(["docs/guide/backup.md", "docs/guide/metrics.md", "docs/guide/writing-an-agent.md"]) {
         let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page)).unwrap();
         let mut before = "";
