@@ -15,17 +15,24 @@ impl From<(Ipv6Addr, u16)> for Address {}
 
 // guide.rs
 pub mod agents_from_a_file {}
+pub mod backup {}
 #[cfg(feature = "client")]
 pub mod client {}
+pub mod install {}
+pub mod metrics {}
 #[cfg(feature = "client")]
 pub mod passing_work_on {}
+pub mod proxy {}
 pub mod push {}
 pub mod scope {}
 #[cfg(feature = "client")]
 pub mod security {}
 #[cfg(feature = "client")]
 pub mod signed_cards {}
+pub mod systemd {}
 pub mod testing {}
+pub mod tls {}
+pub mod writing_an_agent {}
 
 // lib.rs
 pub mod guide;
