@@ -110,7 +110,7 @@ impl Client {
         request.configuration.return_immediately = true;
         match self.send_message(caller, request).await? {
             SendReply::Task(task) => Ok(Watch::take_up(self.clone(), caller, *task, true).await),
-            SendReply::Message(message) => Ok(Box::pin(stream::iter([Ok((Seq::START.next(), Event::Message(message).into()))]))),
+            SendReply::Message(message) => Ok(EventStream::new(stream::iter([Ok((Seq::START.next(), Event::Message(message).into()))]))),
         }
     }
 }

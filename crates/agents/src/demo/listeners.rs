@@ -112,7 +112,8 @@ fn server(site: &Site, running: &Running, logins: &Logins, tls: Tls, mutual: boo
     let mut server = Server::several().versions(said.versions.iter().copied()).grace(said.drain).tls(tls);
     for (agent, engine) in site.agents().iter().zip(running.engines()) {
         let own = agent.config();
-        let mount = agent.placed(Mount::operations(&own.path, own.card.clone(), Arc::new(FaultInjector::new(engine).logins(logins.clone()))));
+        let mount =
+            agent.placed(Mount::operations(&own.path, own.card.clone(), Arc::new(FaultInjector::new(engine).logins(logins.clone()))));
         // A certificate is enough where one is needed.
         server = server.mount(if !mutual && own.name == SECURE { mount.auth(cards::rules()) } else { mount });
     }

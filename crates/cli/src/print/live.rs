@@ -236,10 +236,13 @@ impl Screen for Live<'_> {
 fn pieces(parts: &[Part]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for part in parts {
-        add(&mut pieces, match part.as_text().filter(|_| is_plain(part)) {
-            Some(words) => Piece::Text(words.to_owned()),
-            None => Piece::Other(part.clone()),
-        });
+        add(
+            &mut pieces,
+            match part.as_text().filter(|_| is_plain(part)) {
+                Some(words) => Piece::Text(words.to_owned()),
+                None => Piece::Other(part.clone()),
+            },
+        );
     }
     pieces
 }

@@ -217,8 +217,7 @@ pub(super) fn task_poll_001(trial: &Trial<'_>) -> Checked {
 pub(super) fn task_poll_002(trial: &Trial<'_>) -> Checked {
     let agent = trial.at("/nostream");
     let task = text(&trial.json(&["send", "-a", &agent, "--async", "slow 60s"])?["task"]["id"]);
-    let ran =
-        trial.run(&["task", "get", "-a", &agent, "--wait", "--poll-interval", "500ms", "--timeout", "2s", "--debug", &task])?;
+    let ran = trial.run(&["task", "get", "-a", &agent, "--wait", "--poll-interval", "500ms", "--timeout", "2s", "--debug", &task])?;
     demand!(ran.code == 5 && ran.took >= Duration::from_millis(1_900), "--timeout 2s ends with {} after {:?}", ran.code, ran.took);
     let calls = ran.err.lines().filter(|line| line.contains(" curl ") && line.contains("\"GetTask\"")).count();
     demand!((2..=5).contains(&calls), "{calls} calls within two seconds");
