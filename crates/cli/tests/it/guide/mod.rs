@@ -14,6 +14,7 @@ mod backup;
 mod install;
 mod metrics;
 mod proxy;
+mod recording;
 mod systemd;
 mod tls;
 mod writing;
