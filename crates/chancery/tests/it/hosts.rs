@@ -1,6 +1,8 @@
 //! The URLs of cards: those of the host that a card was asked for by, if it is one of the server's.
 
-use chancery::{Client, Follow, Handoff, Running, Server, Signing, TaskState};
+use std::sync::Arc;
+
+use chancery::{Client, Follow, Handoff, Passing, Running, Server, Signing, TaskState};
 use chancery_core::{Binding, Card};
 use chancery_engine::{Engine, Failure, Outcome, Turn, store::Memory};
 use chancery_signing::{Algorithm, SigningKey};
@@ -126,7 +128,9 @@ async fn work(turn: Turn) -> Result<Outcome, Failure> {
 #[tokio::test]
 async fn a_client_follows_a_task_on_the_same_port_by_whatever_name() {
     let card = |name: &str| Card::new(name, "Does a part").skill("part", "Does a part");
-    let server = Server::several().agent("/a", Engine::new(card("A"), pass)).agent("/b", Engine::new(card("B"), work));
+    let passing = || Passing::new(Arc::new(Client::builder().peers()));
+    let (a, b) = (Engine::new(card("A"), pass).passing(passing()), Engine::new(card("B"), work).passing(passing()));
+    let server = Server::several().agent("/a", a).agent("/b", b);
     let running = server.store(Memory::new()).bind("127.0.0.1:0").await.unwrap();
     let here = format!("http://localhost:{}/a", running.local_addr().port());
     let client = Client::builder().follow_handoffs(Follow::same_origin()).connect(&here).await.unwrap();
