@@ -136,6 +136,13 @@ impl Error {
         Self::from(ErrorKind::TaskNotFound).with("taskId", id.as_ref())
     }
 
+    /// A task has no push config of this id. The protocol has no kind of its own for it (V10-PUSH-005).
+    #[cold]
+    pub fn push_config_not_found(task: impl AsRef<str>, id: impl AsRef<str>) -> Self {
+        let error = Self::new(ErrorKind::TaskNotFound, "Push notification config not found: the task has none of this id");
+        error.with("taskId", task.as_ref()).with("pushNotificationConfigId", id.as_ref())
+    }
+
     /// One parameter is wrong.
     #[cold]
     pub fn invalid_param(field: impl Into<String>, description: impl Into<String>) -> Self {

@@ -125,7 +125,7 @@ impl Operations for TaskService {
         let wanted = request.id.as_ref().map_or_else(|| request.task_id.as_str(), |id| id.as_str());
         let found = configs.iter().find(|config| config.id == wanted);
         let any = request.id.is_none().then(|| configs.first()).flatten();
-        found.or(any).cloned().ok_or_else(|| Error::task_not_found(request.task_id.as_str()))
+        found.or(any).cloned().ok_or_else(|| Error::push_config_not_found(request.task_id.as_str(), wanted))
     }
 
     async fn list_push_configs(&self, caller: &Caller, request: ListPushConfigs) -> Result<PushConfigPage> {

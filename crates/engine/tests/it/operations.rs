@@ -385,7 +385,10 @@ async fn push_configs_are_made_read_listed_and_deleted() {
     for _ in 0..2 {
         engine.delete_push_config(&anyone(), DeletePushConfig::new(task.id.clone(), made.id.clone())).await.unwrap();
     }
-    assert_eq!(kind(engine.get_push_config(&anyone(), GetPushConfig::new(task.id.clone(), made.id)).await), ErrorKind::TaskNotFound);
+    let missing = engine.get_push_config(&anyone(), GetPushConfig::new(task.id.clone(), made.id.clone())).await.unwrap_err();
+    assert_eq!(missing.kind(), ErrorKind::TaskNotFound);
+    assert!(missing.to_string().starts_with("Push notification config not found"), "{missing}");
+    assert_eq!(missing.metadata().get("pushNotificationConfigId").map(String::as_str), Some(made.id.as_str()));
     assert_eq!(kind(engine.list_push_configs(&anyone(), ListPushConfigs::new("nope")).await), ErrorKind::TaskNotFound);
     let silent = Engine::new(Card::new("Silent", "Has no webhooks"), obedient).start();
     let refused = silent.create_push_config(&anyone(), PushConfig::new("https://hook.example").for_task("t")).await;
