@@ -217,6 +217,9 @@ impl Trouble {
             K::CardUntrusted => Self::own("SIGNATURE", message).hint("a2a card verify says more"),
             K::NoInterface => Self::protocol(error.kind(), message).hint("a2a card get shows what the agent offers"),
             K::NotOffered => Self::protocol(error.kind(), message),
+            K::CredentialsWithheld => {
+                Self::credentials_missing(message).hint("if they are for that address, name it yourself: --endpoint URL --transport NAME")
+            }
             K::CredentialsMissing | K::AuthRequired => Self::credentials_missing(message),
             K::HandoffLoop | K::HandoffLimit => Self::protocol(ErrorKind::InvalidAgentResponse, error.to_string()),
             K::Refused => Self::auth_failed(message),

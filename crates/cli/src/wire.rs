@@ -59,6 +59,7 @@ impl Watcher {
                 self.notes.warning(&format!("the card has no scheme for the {kind} that was given; it is not sent"))
             }
             Notice::Unencrypted { origin } => self.notes.warning(&format!("credentials go to {origin} without encryption")),
+            Notice::Withheld { origin } => self.notes.warning(&format!("credentials are not shown at {origin}: the card is elsewhere")),
             Notice::Polling { reason } => self.notes.note(&self.redactor.scrub(&format!("the stream is lost, polling instead: {reason}"))),
             Notice::Resubscribe { attempt, reason } => {
                 self.notes.note(&self.redactor.scrub(&format!("the stream was cut, subscribing again ({attempt}): {reason}")));

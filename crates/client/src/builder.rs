@@ -218,6 +218,11 @@ impl Builder {
     /// key is metadata under its name, because there are no queries and no cookies. A call whose
     /// requirements cannot be met fails before anything is sent.
     ///
+    /// They are for the origin that the card comes from. An interface on another origin, or without TLS after a card with it, is not
+    /// shown them: the call fails and says so ([`TroubleKind::CredentialsWithheld`](crate::TroubleKind::CredentialsWithheld)), unless a
+    /// [`Keyring`](crate::Keyring) names that origin. A card that is [at hand](Self::connect_card) without its origin is its user's own
+    /// word. `Authorization` and `Cookie` of [`header`](Self::header) follow the same rule.
+    ///
     /// Without a card, a token goes into `Authorization` and a key into `X-API-Key`. Without this setting
     /// nothing is checked, and what [`header`](Self::header) says is sent.
     pub fn credentials(mut self, credentials: impl Credentials + 'static) -> Self {

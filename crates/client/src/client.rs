@@ -1,6 +1,6 @@
 //! A client: one agent, and how it is called.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use chancery_core::{Binding, Caller, Card, Error, ErrorKind, Request, Result, Version, extension, sync::Mutex};
 use chancery_signing::Report;
@@ -17,6 +17,7 @@ use crate::{
     observer::Notice,
     retry,
     route::{Peer, Route, Transport},
+    selection,
 };
 
 /// Calls an agent.
@@ -155,7 +156,7 @@ impl Client {
         let mut state = self.state();
         let Some(known) = state.card.clone() else { return };
         let card = Arc::new(card.clone());
-        let routes = |card: &Card| usable(http, settings, discover::choices_of(card, settings), *secure, card);
+        let routes = |card: &Card| usable(http, settings, selection::choices_of(card, settings), *secure, card);
         // A way that a card at hand does not lead to, such as an older version that was fallen back to, was not the card's choice.
         let chosen = routes(&known).iter().any(|route| route.is(&state.peer.route));
         let mut peer = state.peer.after_card(&card);
@@ -165,7 +166,7 @@ impl Client {
                 if !route.is(&peer.route) {
                     let keyed = peer.keyed;
                     if let Ok(other) = Peer::new(http, settings, route, keyed) {
-                        peer = other.of_card(&card, peer.card_url.as_deref());
+                        peer = other.of_card(&card, peer.card_url, peer.home);
                         peer.show(settings);
                         state.settled = false;
                     }
@@ -189,12 +190,13 @@ impl Client {
     }
 
     fn with_card(settings: Settings, http: Http, found: Found, home: Option<Home>) -> Result<Self> {
-        let Found { card, choices, secure, report } = found;
+        let Found { card, choices, secure, home: origins, report } = found;
         let card = Arc::new(card);
         let mut routes = usable(&http, &settings, choices, secure, &card);
-        let route = routes.pop().ok_or_else(|| discover::nothing_spoken(&card, &settings))?;
+        let route = routes.pop().ok_or_else(|| selection::nothing_spoken(&card, &settings))?;
         let keyed = card.capabilities.extensions.iter().any(|extension| extension.uri == extension::SEQUENCE);
-        let peer = Peer::new(&http, &settings, route, keyed)?.of_card(&card, home.as_ref().map(|home| home.url.as_str()));
+        let peer =
+            Peer::new(&http, &settings, route, keyed)?.of_card(&card, home.as_ref().map(|home| home.url.clone()), origins.map(Arc::new));
         peer.show(&settings);
         if let Some(purse) = &settings.purse.0 {
             for kind in purse.given().into_iter().filter(|kind| !card.security_schemes.values().any(|scheme| kind.suits(scheme))) {
@@ -258,6 +260,8 @@ impl Client {
         let choices: Vec<_> = found.choices.iter().filter(|choice| near(choice)).cloned().collect();
         if !choices.is_empty() {
             (settings, found.choices) = (self.settings().clone(), choices);
+            // What this client shows at that origin it shows there, whosever card leads to it.
+            found.home = Some(self.peer().home.as_deref().cloned().unwrap_or_else(|| BTreeSet::from([origin])));
         }
         Self::found(settings, found, Some((base.to_owned(), cards)))
     }
@@ -344,6 +348,7 @@ impl Client {
         let Some(mut other) = other else { return false };
         other.card.clone_from(&peer.card);
         other.card_url.clone_from(&peer.card_url);
+        other.home.clone_from(&peer.home);
         let Route { version, binding, .. } = other.route;
         tracing::debug!(%version, %binding, "trying another way");
         self.settings().eye.notice(|| Notice::Fallback { version, binding, reason: chain(&failed.error) });

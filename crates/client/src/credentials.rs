@@ -5,7 +5,11 @@
 //!        securitySchemes      -> header, query, cookie, Authorization
 //! ```
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use chancery_core::{
@@ -15,6 +19,7 @@ use chancery_core::{
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::{
+    discover,
     observer::Placement,
     trouble::{Trouble, TroubleKind},
 };
@@ -37,6 +42,12 @@ pub trait Credentials: Send + Sync {
     /// When it cannot be renewed for a reason worth telling. The call fails with this error.
     async fn renew(&self, _asked: &Asked<'_>) -> Result<bool> {
         Ok(false)
+    }
+
+    /// Whether a person has named this origin for these credentials, as in a [`Keyring`](crate::Keyring). To other origins than that of
+    /// the agent's card they are shown only then: a card that names an interface elsewhere does not get them there.
+    fn names(&self, _origin: &str) -> bool {
+        false
     }
 
     /// What kinds of credentials a person has given: for each that the card has no scheme for, there is a
@@ -136,7 +147,8 @@ impl fmt::Display for CredentialKind {
     }
 }
 
-/// Fixed credentials, each for whatever scheme it suits.
+/// Fixed credentials, each for whatever scheme it suits. They are for the origin that the agent's card comes from; an interface that
+/// the card names elsewhere is not shown them, unless a [`Keyring`](crate::Keyring) names its origin.
 ///
 /// ```
 /// use chancery_client::{Client, Secrets};
@@ -212,6 +224,10 @@ impl<C: Credentials + ?Sized> Credentials for Arc<C> {
         (**self).renew(asked).await
     }
 
+    fn names(&self, origin: &str) -> bool {
+        (**self).names(origin)
+    }
+
     fn given(&self) -> Vec<CredentialKind> {
         (**self).given()
     }
@@ -240,6 +256,8 @@ pub(crate) struct Gate<'a> {
     pub(crate) card: Option<&'a Card>,
     pub(crate) card_url: Option<&'a str>,
     pub(crate) origin: &'a str,
+    /// The origins that credentials are for by themselves; `None` when the card is the user's own word.
+    pub(crate) home: Option<&'a BTreeSet<String>>,
     pub(crate) binding: Binding,
     /// Whether the client has a certificate to show.
     pub(crate) certificate: bool,
@@ -260,7 +278,7 @@ impl Gate<'_> {
             }
         }
         if !free {
-            return Err(missing(card));
+            return Err(if self.allows(purse) { missing(card) } else { self.withheld() });
         }
         // Nothing is demanded of everybody. What is there for a scheme of the card may be needed still,
         // such as for the extended card.
@@ -283,6 +301,34 @@ impl Gate<'_> {
             renewed |= purse.renew(&self.asked(&placement.scheme, scheme, scopes.map_or(&[], Vec::as_slice))).await?;
         }
         Ok(renewed)
+    }
+
+    /// Whether credentials may be shown here: where the card came from, or where their owner said.
+    pub(crate) fn allows(&self, purse: &dyn Credentials) -> bool {
+        self.is_home() || purse.names(self.origin)
+    }
+
+    fn is_home(&self) -> bool {
+        let here = discover::one_name(self.origin);
+        self.home.is_none_or(|home| home.iter().any(|origin| discover::one_name(origin) == here))
+    }
+
+    /// Whether no header that the user has set is a credential that is not for this origin.
+    pub(crate) fn no_stray(&self, headers: &HeaderMap) -> Result<()> {
+        let stray = [header::AUTHORIZATION, header::COOKIE].iter().any(|name| headers.contains_key(name));
+        if stray && !self.is_home() { Err(self.withheld()) } else { Ok(()) }
+    }
+
+    /// The error for credentials that somebody wants to see who has no right to.
+    pub(crate) fn withheld(&self) -> Error {
+        let home: Vec<_> = self.home.into_iter().flatten().map(String::as_str).collect();
+        let words = format!(
+            "the agent's card is at {} and wants credentials at {}, so they were not shown; Keyring::at names another origin for them",
+            home.join(" and "),
+            self.origin
+        );
+        let error = Error::new(ErrorKind::Unauthenticated, words).with("origin", self.origin);
+        error.caused_by(Trouble::new(TroubleKind::CredentialsWithheld))
     }
 
     /// All schemes of one requirement; `None` when one of them has nothing.
@@ -322,6 +368,9 @@ impl Gate<'_> {
         scopes: &[String],
         attached: &mut Attached,
     ) -> Result<bool> {
+        if !self.allows(purse) {
+            return Ok(false);
+        }
         let found = purse.credential(&self.asked(name, scheme, scopes)).await?;
         let Some(credential) = found.filter(|credential| credential.kind().suits(scheme)) else { return Ok(false) };
         let kind = credential.kind();

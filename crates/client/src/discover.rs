@@ -1,13 +1,18 @@
 //! Finding an agent: its card, and which of its interfaces to use.
 
-use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeSet, HashMap},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    sync::Arc,
+    time::Duration,
+};
 
 use bytes::Bytes;
-use chancery_core::{Binding, Card, Error, ErrorKind, Interface, Result, Version, sync::Mutex};
+use chancery_core::{Card, Error, ErrorKind, Result, sync::Mutex};
 use chancery_signing::Report;
 use chancery_wire::{
     card::{self, FoundAt},
-    pick::{self, Choice, Speaks},
+    pick::{self, Choice},
 };
 use http::{HeaderMap, HeaderValue, Method, header};
 use tokio::time::Instant;
@@ -17,7 +22,7 @@ use crate::{
     builder::Settings,
     failure::{Failed, Reached},
     http::{Exchange, Head, Http},
-    retry,
+    retry, selection,
     trouble::{Trouble, TroubleKind},
 };
 
@@ -98,6 +103,8 @@ pub(crate) struct Found {
     pub(crate) choices: Vec<Choice>,
     /// Whether it was fetched with TLS: then so is everything that names no scheme.
     pub(crate) secure: bool,
+    /// The origins that credentials for its agent are for; `None` when nobody knows where it came from, so that it is its user's word.
+    pub(crate) home: Option<BTreeSet<String>>,
     /// What its signatures say, if they were looked at.
     pub(crate) report: Option<Arc<Report>>,
 }
@@ -108,7 +115,8 @@ impl Found {
         let url = origin.map(parse).transpose()?;
         let place = url.as_ref().map_or_else(Place::unknown, Place::of);
         let (card, choices) = place.read(card, settings).map_err(invalid)?;
-        Ok(Self { card, choices, secure: url.is_none_or(|url| url.scheme() == "https"), report: None })
+        let home = url.as_ref().map(|url| origins(url, url));
+        Ok(Self { card, choices, secure: url.is_none_or(|url| url.scheme() == "https"), home, report: None })
     }
 
     /// As [`at_hand`](Self::at_hand), with its signatures checked.
@@ -143,7 +151,7 @@ impl Cards {
         for place in places(&url) {
             let Some(kept) = self.kept(http, settings, &place.url, deadline, anew).await? else { continue };
             match place.read(&kept.body, settings) {
-                Ok(_) => return place.checked(&kept, settings, url.scheme() == "https").await,
+                Ok(_) => return place.checked(&kept, settings, &url).await,
                 // A page that is no card does not mean that there is none below it.
                 Err(_) if place.kind == Kind::Given && !place.url.ends_with(".json") => {}
                 Err(error) => return Err(invalid(error)),
@@ -264,67 +272,18 @@ impl Place {
     }
 
     /// What may be used of a card that was here.
-    async fn checked(&self, kept: &Kept, settings: &Settings, secure: bool) -> Result<Found> {
-        let checked = settings.trust.check(settings, &kept.body, Some(&parse(&kept.url)?)).await?;
+    async fn checked(&self, kept: &Kept, settings: &Settings, given: &Url) -> Result<Found> {
+        let at = parse(&kept.url)?;
+        let checked = settings.trust.check(settings, &kept.body, Some(&at)).await?;
         let (card, choices) = self.read(&checked.body, settings).map_err(invalid)?;
-        Ok(Found { card, choices, secure, report: checked.report })
+        let home = Some(origins(given, &at));
+        Ok(Found { card, choices, secure: given.scheme() == "https", home, report: checked.report })
     }
 
     fn read(&self, body: &[u8], settings: &Settings) -> Result<(Card, Vec<Choice>)> {
         let card = self.card(body)?;
-        let choices = choices(settings, |speaks| pick::candidates(body, self.found_at(), speaks))?;
+        let choices = selection::choices(settings, |speaks| pick::candidates(body, self.found_at(), speaks))?;
         Ok((card, choices))
-    }
-}
-
-/// The ways to talk to the agent of a card that was read before, best first.
-pub(crate) fn choices_of(card: &Card, settings: &Settings) -> Vec<Choice> {
-    choices(settings, |speaks| Ok(pick::candidates_of(card, speaks))).unwrap_or_default()
-}
-
-/// Why nothing of a card can be used: what it offers, what is spoken here, and what to do about it.
-pub(crate) fn nothing_spoken(card: &Card, settings: &Settings) -> Error {
-    let all = Settings::default();
-    let list = |words: Vec<String>| words.join(", ");
-    let interfaces = &card.supported_interfaces;
-    let offered = list(interfaces.iter().map(|one| format!("{} {}", one.protocol_binding, one.protocol_version)).collect());
-    let versions = if settings.versions.is_empty() { &Version::RELEASED[..] } else { &settings.versions };
-    let versions = list(versions.iter().map(ToString::to_string).collect());
-    let bindings = list(settings.bindings.iter().map(ToString::to_string).collect());
-    let knows = |one: &Interface| Binding::from_name(&one.protocol_binding).is_some_and(|binding| all.bindings.contains(&binding));
-    let allowed = choices_of(card, &all).into_iter().next();
-    let (kind, remedy) = match allowed {
-        _ if interfaces.is_empty() => {
-            (ErrorKind::InvalidAgentResponse, "a card must name at least one: tell whoever runs the agent".to_owned())
-        }
-        Some(choice) => {
-            let known = settings.allows(choice.version);
-            let kind = if known { ErrorKind::UnsupportedOperation } else { ErrorKind::VersionNotSupported };
-            (kind, format!("this client could speak {} {}, if it were allowed to", choice.binding, choice.version))
-        }
-        None if interfaces.iter().any(knows) => (
-            ErrorKind::VersionNotSupported,
-            "use a client that speaks one of its versions, or ask for an interface of one of ours".to_owned(),
-        ),
-        None => (
-            ErrorKind::UnsupportedOperation,
-            "use a client that speaks one of its bindings, or ask for an interface with one of ours".to_owned(),
-        ),
-    };
-    let offered = if offered.is_empty() { "nothing at all".to_owned() } else { offered };
-    let words = format!("the agent's card offers {offered}; this client speaks {versions} over {bindings}; {remedy}");
-    Error::new(kind, words).caused_by(Trouble::new(TroubleKind::NoInterface))
-}
-
-fn choices(settings: &Settings, candidates: impl Fn(&Speaks) -> Result<Vec<Choice>>) -> Result<Vec<Choice>> {
-    let speaks = Speaks::new(settings.bindings.iter().copied());
-    let speaks = if settings.own_order { speaks.in_own_order() } else { speaks };
-    match settings.versions.as_slice() {
-        [] => candidates(&speaks),
-        wanted => {
-            let each: Result<Vec<_>> = wanted.iter().map(|version: &Version| candidates(&speaks.clone().only(*version))).collect();
-            Ok(each?.concat())
-        }
     }
 }
 
@@ -345,6 +304,20 @@ pub(crate) fn parse(reference: &str) -> Result<Url> {
     Ok(url)
 }
 
+/// An origin by one name: a port of this machine has three (`localhost`, `127.0.0.1` and `[::1]`).
+pub(crate) fn one_name(origin: &str) -> String {
+    let Ok(mut url) = Url::parse(origin) else { return origin.to_owned() };
+    let is_here = match url.host() {
+        Some(Host::Ipv4(address)) => address == Ipv4Addr::LOCALHOST,
+        Some(Host::Ipv6(address)) => address == Ipv6Addr::LOCALHOST,
+        _ => false,
+    };
+    if is_here && url.set_host(Some("localhost")).is_err() {
+        return origin.to_owned();
+    }
+    url.origin().ascii_serialization()
+}
+
 /// Whether a URL names this machine.
 pub(crate) fn is_local(url: &Url) -> bool {
     match url.host() {
@@ -359,6 +332,13 @@ pub(crate) fn is_local(url: &Url) -> bool {
 /// passes a task on knows the server's first name.
 pub(crate) fn same_port_here(one: &Url, other: &Url) -> bool {
     is_local(one) && is_local(other) && (one.scheme(), one.port_or_known_default()) == (other.scheme(), other.port_or_known_default())
+}
+
+/// The origins that credentials are for when a user has named one address and the card was at another in the end, on the same host: both,
+/// unless that would be a step back from TLS.
+fn origins(given: &Url, at: &Url) -> BTreeSet<String> {
+    let safe = |url: &&Url| url.scheme() == "https" || at.scheme() != "https";
+    [given, at].into_iter().filter(safe).map(|url| url.origin().ascii_serialization()).collect()
 }
 
 /// Where to look for a card, in this order; there is at least one place.
@@ -530,6 +510,30 @@ mod tests {
         }
         for reference in ["ftp://agent.example", "https://", "", "https://me:secret@agent.example", "me@agent.example"] {
             assert_eq!(parse(reference).unwrap_err().kind(), ErrorKind::InvalidParams, "{reference}");
+        }
+    }
+
+    /// A redirect on the same host may lead up to TLS; what is without it then gets no credentials.
+    #[test]
+    fn credentials_are_for_where_the_card_was_asked_for_and_found() {
+        for (given, at, expected) in [
+            ("https://a.example", "https://a.example/card", &["https://a.example"][..]),
+            ("http://a.example", "http://a.example:81/card", &["http://a.example", "http://a.example:81"]),
+            ("http://a.example", "https://a.example/card", &["https://a.example"]),
+            ("https://a.example", "https://a.example:8443/card", &["https://a.example", "https://a.example:8443"]),
+        ] {
+            let found = origins(&Url::parse(given).unwrap(), &Url::parse(at).unwrap());
+            assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{given} {at}");
+        }
+    }
+
+    #[test]
+    fn a_port_of_this_machine_is_one_origin_by_all_of_its_names() {
+        for origin in ["http://127.0.0.1:7420", "http://[::1]:7420", "http://localhost:7420"] {
+            assert_eq!(one_name(origin), "http://localhost:7420");
+        }
+        for other in ["http://127.0.0.2:7420", "https://agent.example", "http://10.0.0.1"] {
+            assert_eq!(one_name(other), other);
         }
     }
 

@@ -12,7 +12,8 @@ use crate::{
 
 /// Credentials of several agents, each shown to its own origin and to nobody else.
 ///
-/// Whoever calls more than one agent needs it: [`Secrets`](crate::Secrets) are shown to whoever asks.
+/// Whoever calls more than one agent needs it: [`Secrets`](crate::Secrets) are shown at the origin of any card. So does whoever trusts an
+/// agent whose interface is on another origin than its card.
 ///
 /// ```
 /// use chancery_client::{Client, Keyring, Secrets};
@@ -66,6 +67,10 @@ impl Credentials for Keyring {
             Some(credentials) => credentials.renew(asked).await,
             None => Ok(false),
         }
+    }
+
+    fn names(&self, origin: &str) -> bool {
+        self.0.contains_key(origin)
     }
 }
 

@@ -38,6 +38,8 @@
 //!
 //! What it takes care of:
 //!
+//! - **The card.** What it does not offer is not asked for; `stream` and `watch` poll where there are no streams.
+//! - **Credentials.** Shown where the card comes from, and at origins that their owner names ([`Keyring`]); nowhere else.
 //! - **Deadlines.** Every call ends: at the caller's deadline, or after [`Builder::timeout`].
 //! - **Repetition.** What failed in passing is asked for again, as far as it cannot happen twice: reads
 //!   always, messages when the agent knows `Idempotency-Key` or has not heard of them at all.
@@ -77,6 +79,7 @@ mod rest;
 mod retry;
 mod route;
 mod seen;
+mod selection;
 mod source;
 mod sse;
 #[cfg(feature = "grpc")]

@@ -139,6 +139,11 @@ pub enum Notice {
         /// The origin they go to.
         origin: String,
     },
+    /// Credentials are not shown at an origin that they are not for, and the call is made without them.
+    Withheld {
+        /// The origin that they are not for.
+        origin: String,
+    },
     /// A call failed in passing and is made again.
     Retry {
         /// What is asked for.

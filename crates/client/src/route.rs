@@ -1,6 +1,6 @@
 //! One way to call the agent: an interface, its transport, and what goes along to it.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use chancery_core::{Binding, Card, Error, ErrorKind, Request, Result, Version};
 use chancery_wire::{StreamMemory, facts, pick::Choice};
@@ -45,6 +45,8 @@ pub(crate) struct Peer {
     /// The card, for what it says about credentials, and where it came from.
     pub(crate) card: Option<Arc<Card>>,
     pub(crate) card_url: Option<String>,
+    /// The origins that credentials are for by themselves; `None` when whoever made the client has named this one.
+    pub(crate) home: Option<Arc<BTreeSet<String>>>,
     /// Where credentials go.
     pub(crate) origin: String,
 }
@@ -106,21 +108,22 @@ impl Peer {
             Transport::Grpc(grpc) => grpc.origin(),
             _ => Url::parse(&route.url).map(|url| url.origin().ascii_serialization()).unwrap_or_default(),
         };
-        Ok(Self { route, keyed, transport: Arc::new(transport), card: None, card_url: None, origin })
+        Ok(Self { route, keyed, transport: Arc::new(transport), card: None, card_url: None, home: None, origin })
     }
 
-    /// This way to the agent of a card.
-    pub(crate) fn of_card(mut self, card: &Arc<Card>, url: Option<&str>) -> Self {
+    /// This way to the agent of a card, wherever that came from.
+    pub(crate) fn of_card(mut self, card: &Arc<Card>, url: Option<String>, home: Option<Arc<BTreeSet<String>>>) -> Self {
         self.card = Some(card.clone());
-        self.card_url = url.map(str::to_owned);
+        self.card_url = url;
+        self.home = home;
         self
     }
 
     /// The same way, after another card.
     pub(crate) fn after_card(&self, card: &Arc<Card>) -> Self {
-        let Self { route, keyed, transport, card_url, origin, .. } = self;
-        let (route, transport, card_url) = (route.clone(), transport.clone(), card_url.clone());
-        Self { route, keyed: *keyed, transport, card: Some(card.clone()), card_url, origin: origin.clone() }
+        let Self { route, keyed, transport, card_url, home, origin, .. } = self;
+        let (route, transport, origin) = (route.clone(), transport.clone(), origin.clone());
+        Self { route, keyed: *keyed, transport, card: Some(card.clone()), card_url: card_url.clone(), home: home.clone(), origin }
     }
 
     pub(crate) fn show(&self, settings: &Settings) {
@@ -136,6 +139,7 @@ impl Peer {
             card: self.card.as_deref(),
             card_url: self.card_url.as_deref(),
             origin: &self.origin,
+            home: self.home.as_deref(),
             binding: self.route.binding,
             certificate: settings.tls.identity().is_some(),
             on_behalf_of: call.caller.identity().presented.as_deref(),
@@ -144,8 +148,15 @@ impl Peer {
 
     /// The credentials that go with every request.
     async fn attached(&self, call: &Call, settings: &Settings) -> Result<Attached> {
-        let Some(purse) = &settings.purse.0 else { return Ok(Attached::default()) };
-        let attached = self.gate(call, settings).attach(&**purse).await?;
+        let gate = self.gate(call, settings);
+        let Some(purse) = &settings.purse.0 else { return gate.no_stray(&settings.headers).map(|()| Attached::default()) };
+        if !gate.allows(&**purse) {
+            gate.no_stray(&settings.headers)?;
+            if !purse.given().is_empty() {
+                settings.eye.notice(|| Notice::Withheld { origin: self.origin.clone() });
+            }
+        }
+        let attached = gate.attach(&**purse).await?;
         if !attached.placed.is_empty() && self.is_exposed() {
             settings.eye.notice(|| Notice::Unencrypted { origin: self.origin.clone() });
         }

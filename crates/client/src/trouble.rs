@@ -28,6 +28,8 @@ pub enum TroubleKind {
     NotOffered,
     /// The card demands credentials that are not there; nothing was sent.
     CredentialsMissing,
+    /// The card wants credentials at an origin that they are not for: another one than the card's, or without TLS. Nothing was sent.
+    CredentialsWithheld,
     /// The agent refused the caller: 401 or 403, or their like in gRPC.
     Refused,
     /// An HTTP status that says it all: too many requests, not now, or an answer that is not A2A's.
@@ -142,6 +144,7 @@ impl fmt::Display for Trouble {
             TroubleKind::NoInterface => "the card offers nothing that is spoken here",
             TroubleKind::NotOffered => "the card does not offer it",
             TroubleKind::CredentialsMissing => "credentials are missing",
+            TroubleKind::CredentialsWithheld => "credentials are not for that origin",
             TroubleKind::Refused => "the agent refused the caller",
             TroubleKind::Status => "the agent answered with a status",
             TroubleKind::DryRun => "nothing was sent",

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use chancery_client::{
-    Asked, Builder, Client, Credential, CredentialKind, Credentials, Notice, Observer, Secrets, Trouble, TroubleKind, Wire,
+    Asked, Builder, Client, Credential, CredentialKind, Credentials, Keyring, Notice, Observer, Secrets, Trouble, TroubleKind, Wire,
 };
 use chancery_core::{
     Binding, Card, ErrorKind, Result, SecurityRequirement, SecurityScheme, Version,
@@ -90,6 +90,77 @@ async fn every_scheme_puts_its_credential_where_it_says() {
             assert!(!format!("{builder:?}").contains(secret), "{secret} is shown");
         }
     }
+}
+
+/// A card with an interface elsewhere, which wants a token or would take one.
+fn leading_to(elsewhere: &Peer, demands: bool) -> impl FnOnce(Card) -> Card {
+    let url = elsewhere.url.clone();
+    move |mut card| {
+        card.supported_interfaces.clear();
+        let card = card.interface(url, Binding::JsonRpc, Version::V1_0);
+        if demands { demanding(card, &[("token", http("bearer"))]) } else { card.security_scheme("token", http("bearer")) }
+    }
+}
+
+/// An interface on another origin than the card's is shown credentials only if their owner has named it.
+#[tokio::test]
+async fn credentials_go_to_the_origin_of_the_card_and_to_those_that_are_named() {
+    let elsewhere = Peer::agent(|card| card).await;
+    let peer = Peer::agent(leading_to(&elsewhere, true)).await;
+    let secrets = || Secrets::new().bearer("token-1");
+    let other = Keyring::new().at(&peer.url, secrets()).unwrap();
+    for builder in [
+        Client::builder().credentials(secrets()),
+        Client::builder().credentials(other.clone()),
+        Client::builder().header("authorization", "Bearer token-1").unwrap(),
+        Client::builder().header("cookie", "session=1").unwrap().credentials(secrets()),
+    ] {
+        let error = builder.connect(&peer.url).await.unwrap().send("hi").await.unwrap_err();
+        let kind = Trouble::of(&error).map(Trouble::kind);
+        assert_eq!((error.kind(), kind), (ErrorKind::Unauthenticated, Some(TroubleKind::CredentialsWithheld)), "{error:?}");
+        for words in [peer.url.as_str(), elsewhere.url.as_str(), "Keyring::at"] {
+            assert!(error.to_string().contains(words), "{words}: {error}");
+        }
+    }
+    assert!(elsewhere.calls().is_empty());
+    let named = other.at(&elsewhere.url, secrets()).unwrap();
+    Client::builder().credentials(named).connect(&peer.url).await.unwrap().send("hi").await.unwrap();
+    assert_eq!(elsewhere.calls().remove(0).header("authorization"), Some("Bearer token-1"));
+}
+
+/// What is not demanded is left out.
+#[tokio::test]
+async fn credentials_that_nobody_demands_are_not_shown_elsewhere() {
+    let elsewhere = Peer::agent(|card| card).await;
+    let peer = Peer::agent(leading_to(&elsewhere, false)).await;
+    let witness = Arc::new(Witness::default());
+    let builder = Client::builder().credentials(Secrets::new().bearer("token-1")).observer(witness.clone());
+    builder.connect(&peer.url).await.unwrap().send("hi").await.unwrap();
+    assert_eq!(elsewhere.calls().remove(0).header("authorization"), None);
+    assert_eq!(witness.notices(), [Notice::Withheld { origin: elsewhere.url.clone() }]);
+}
+
+/// Neither a card that came over TLS, nor an interface that cannot be reached, leads credentials away.
+#[tokio::test]
+async fn credentials_do_not_go_down_to_http_or_over_to_another_interface() {
+    let peer = Peer::agent(|card| card).await;
+    let text = |card: &Card| serde_json::to_vec(&demanding(card.clone(), &[("token", http("bearer"))])).unwrap();
+    let builder = Client::builder().credentials(Secrets::new().bearer("token-1"));
+    let card = Card::new("Told", "Says hello").interface(&peer.url, Binding::JsonRpc, Version::V1_0);
+    let secure = peer.url.replace("http://", "https://");
+    let mut errors = vec![builder.connect_card(&text(&card), Some(&secure)).unwrap().send("hi").await.unwrap_err()];
+    let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let gone = format!("http://{gone}");
+    let two = Card::new("Two", "Has two ways").interface(&gone, Binding::JsonRpc, Version::V1_0);
+    let two = two.interface(&peer.url, Binding::JsonRpc, Version::V1_0);
+    errors.push(builder.connect_card(&text(&two), Some(&gone)).unwrap().send("hi").await.unwrap_err());
+    for error in errors {
+        assert_eq!(Trouble::of(&error).map(Trouble::kind), Some(TroubleKind::CredentialsWithheld), "{error:?}");
+    }
+    assert!(peer.calls().is_empty());
+    // A card of which nobody says where it came from is its user's own word.
+    builder.connect_card(&text(&card), None).unwrap().send("hi").await.unwrap();
+    assert_eq!(peer.calls().remove(0).header("authorization"), Some("Bearer token-1"));
 }
 
 #[tokio::test]

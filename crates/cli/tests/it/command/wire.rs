@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Desk, card::serve, field};
+use super::{Desk, card::serve, field, finish};
 use crate::process::untested;
 
 fn fact(out: &str, label: &str) -> String {
@@ -140,6 +140,53 @@ fn credentials_go_where_the_card_says() {
         assert!(asked[0].contains(expected), "{expected} {asked:?}");
         let shown = [secret.split(':').next_back().unwrap(), "bWU6cGFzc3cwcmQ"];
         assert!(shown.iter().all(|secret| !ran.err.contains(secret)) && ran.err.contains("$A2ACLI_"), "{}", ran.err);
+    }
+}
+
+/// A card that leads to another origin, with one interface, served once.
+fn leading_to(binding: &str, version: &str, url: &str) -> (String, std::thread::JoinHandle<Vec<String>>) {
+    let card = json!({
+        "name": "Astray", "version": "1", "capabilities": {},
+        "supportedInterfaces": [{"url": url, "protocolBinding": binding, "protocolVersion": version}],
+        "securitySchemes": {"t": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}, "k": {"apiKeySecurityScheme": {"location": "header", "name": "X-Key"}}},
+        "securityRequirements": [{"schemes": {"t": {"list": []}}}, {"schemes": {"k": {"list": []}}}],
+    })
+    .to_string();
+    let answer = format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{card}", card.len());
+    let (port, server) = serve(vec![Box::leak(answer.into_boxed_str())]);
+    (format!("http://127.0.0.1:{port}"), server)
+}
+
+/// A credential is for the host that the user has named: the card's, not whatever interface the card names.
+#[test]
+fn credentials_of_the_environment_stay_at_the_origin_of_the_card() {
+    let desk = Desk::new();
+    for (variable, secret) in [("A2ACLI_BEARER", "s3cret-token"), ("A2ACLI_API_KEY", "s3cret-key")] {
+        let (agent, server) = leading_to("JSONRPC", "1.0", &desk.at(""));
+        let ran = finish(desk.command(&["send", "-a", &agent, "--debug", "hi"]).env(variable, secret));
+        server.join().unwrap();
+        assert_eq!(ran.code, 4, "{ran:?}");
+        assert!(ran.err.contains(&agent) && ran.err.contains("--endpoint URL --transport NAME"), "{ran:?}");
+        assert_eq!(desk.calls("SendMessage") + desk.calls("SendStreamingMessage"), 0, "{variable}");
+    }
+    // Whoever names the interface has named its origin.
+    let endpoint = format!("http://{}", desk.at("").trim_start_matches("http://"));
+    let ran = finish(desk.command(&["send", "--endpoint", &endpoint, "--transport", "jsonrpc", "hi"]).env("A2ACLI_BEARER", "t"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+/// The hint is about what would help: no version that is not spoken here, and no version where the binding is what is foreign.
+#[test]
+fn a_card_with_nothing_that_is_spoken_gets_a_hint_that_helps() {
+    let desk = Desk::new();
+    for (binding, version, code, offered) in
+        [("JSONRPC", "2.0", "VersionNotSupportedError", "JSONRPC 2.0"), ("MQTT", "1.0", "UnsupportedOperationError", "MQTT 1.0")]
+    {
+        let (agent, server) = leading_to(binding, version, "https://a.example");
+        let ran = desk.run(&["send", "-a", &agent, "hi"]);
+        server.join().unwrap();
+        assert!(ran.code == 1 && ran.err.contains(code) && ran.err.contains(offered), "{ran:?}");
+        assert!(ran.err.contains("Hint: look for a newer a2a") && !ran.err.contains("--a2a-version"), "{ran:?}");
     }
 }
 
