@@ -4,7 +4,7 @@
 
 #![allow(clippy::print_stdout, reason = "it shows what it hears")]
 
-use chancery::{Message, TaskState};
+use chancery::TaskState;
 
 #[tokio::main]
 async fn main() -> chancery::Result<()> {
@@ -26,8 +26,8 @@ async fn main() -> chancery::Result<()> {
     let asked = agent.send("").await?;
     if let (TaskState::InputRequired, Some(task)) = (asked.state(), asked.task()) {
         println!("{}", asked.text());
-        let answer = Message::user("the harbor").to_task(task.id.clone());
-        println!("{}", agent.send(answer).await?.text());
+        let answer = agent.request("the harbor").to_task(task.id.clone()).history_length(0);
+        println!("{}", answer.send().await?.text());
     }
 
     // A task that is not wanted any more.

@@ -3,7 +3,7 @@
 //! - [Installing](install) the program and the library, completion, upgrades.
 //! - [Writing an agent](writing_an_agent), from one function to streams, questions, files and callers.
 //! - [Testing agents](testing), without a port.
-//! - [Calling agents](client).
+//! - [Calling agents and answering questions](client).
 //! - [Passing work on](passing_work_on): handoffs and delegation, and [how far](scope) they may reach.
 //! - [Agents from a file](agents_from_a_file), without Rust.
 //! - [Security](security): who may call, and how to sign in. [Signed cards](signed_cards).

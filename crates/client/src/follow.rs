@@ -227,7 +227,7 @@ impl Head {
     /// # Errors
     /// As [`Client::send`].
     pub async fn send(&self, message: impl Into<Message>) -> Result<Reply> {
-        self.client.send_and_follow(self.caller.clone(), SendMessage::new(message.into().to_task(self.task.clone()))).await
+        self.request(message).send().await
     }
 
     /// Sends a message to the task, and watches what happens.
@@ -235,9 +235,7 @@ impl Head {
     /// # Errors
     /// As [`Client::send`].
     pub async fn stream(&self, message: impl Into<Message>) -> Result<Events> {
-        let request = SendMessage::new(message.into().to_task(self.task.clone()));
-        let events = self.client.events_of(&self.caller, request).await?;
-        Ok(self.client.follow(&self.caller, events))
+        self.request(message).stream().await
     }
 
     /// Reads the task.

@@ -34,10 +34,12 @@ impl Client {
     /// # Ok(()) }
     /// ```
     ///
+    /// [`request`](Self::request) says more about it: how much history, which media types, a webhook, a task to go on with.
+    ///
     /// # Errors
     /// Whatever the agent gives, or that it cannot be reached.
     pub async fn send(&self, message: impl Into<Message>) -> Result<Reply> {
-        self.send_and_follow(self.traveler(), SendMessage::new(message)).await
+        self.request(message).send().await
     }
 
     /// Sends a message, and watches what happens. If the agent hands the task over to another one, it is
@@ -56,9 +58,7 @@ impl Client {
     /// # Errors
     /// As [`send`](Self::send).
     pub async fn stream(&self, message: impl Into<Message>) -> Result<Events> {
-        let caller = self.traveler();
-        let events = self.events_of(&caller, SendMessage::new(message)).await?;
-        Ok(Events::new(self.clone(), caller, events, true))
+        self.request(message).stream().await
     }
 
     /// Reads a task.

@@ -24,6 +24,7 @@ mod operations;
 mod peer;
 mod peers;
 mod proxy;
+mod request;
 mod scope;
 mod signed;
 mod tls;
