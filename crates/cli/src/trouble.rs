@@ -118,6 +118,16 @@ impl Trouble {
         }
     }
 
+    /// Something that is wrong in a file that the user named, with the line that it is in.
+    pub(crate) fn of_file(error: &chancery_config::Error) -> Self {
+        let text = error.to_string();
+        let message = text.split_once("\nhint: ").map_or(text.as_str(), |(message, _)| message);
+        match error.hint() {
+            Some(hint) => Self::usage(message).hint(hint),
+            None => Self::usage(message),
+        }
+    }
+
     /// What comes with a capability that this build does not have.
     pub(crate) fn not_built(what: &str) -> Self {
         Self::internal(format!("{what} is not built yet")).hint("a2a help shows what is")

@@ -6,9 +6,10 @@ use chancery_lattice::{OnViolation, Roots, Strictness, Workflow, WorkflowError};
 
 use super::{
     auth::{Nested, tables},
-    error::Error,
+    error::{Error, nearest},
     or, reason,
     section::{Document, Keys, Result, Section},
+    unreadable,
 };
 
 pub(crate) const WORKFLOWS: Keys = Keys::new(&["files"], &[]);
@@ -79,13 +80,27 @@ fn roots(document: &Document<'_>, nested: Option<Nested<'_>>) -> Result<Vec<(u32
     Ok(roots)
 }
 
+/// Reads the file of a workflow.
+///
+/// # Errors
+/// The first thing that is wrong with it, with its line.
+pub fn workflow(file: &Path) -> Result<Workflow> {
+    let text = std::fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
+    Workflow::parse(&text).map_err(|error| unusable(&file.display().to_string(), &text, &error))
+}
+
 /// What is wrong with a workflow, in its own file.
 fn unusable(file: &str, text: &str, error: &WorkflowError) -> Error {
-    match error {
-        WorkflowError::Unreadable(cause) => match cause.span() {
-            Some(span) => Error::at(file, text, &span, cause.message().trim().replace('\n', "; ")),
-            None => Error::of_file(file, cause.message().trim()),
-        },
-        other => Error::of_file(file, other.to_string()),
+    let made = match error.span() {
+        Some(span) => Error::at(file, text, &span, error.message()),
+        None => Error::of_file(file, error.message()),
+    };
+    let allowed = error.allowed();
+    let near = error.wrong().and_then(|word| nearest(word, allowed.iter().map(String::as_str)));
+    match (near, allowed) {
+        (_, []) => made,
+        (Some(near), _) => made.with_hint(format!("did you mean {near:?}? It may be {}", allowed.join(", "))),
+        (None, [only]) => made.with_hint(format!("write {only}")),
+        (None, several) => made.with_hint(format!("it may be {}", several.join(", "))),
     }
 }

@@ -56,7 +56,7 @@ pub use self::{
     backend::Backend,
     error::{Error, nearest},
     handoff::{Handoff, OnAmbiguous, OnMessageReply, Peer},
-    lattice::Lattice,
+    lattice::{Lattice, workflow},
     quantity::{duration, size},
     signing::{Key, Signing},
     watch::Watch,

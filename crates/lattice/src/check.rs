@@ -114,6 +114,9 @@ pub struct EdgeReport {
     /// What is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub violation: Option<Violation>,
+    /// Why nothing is known about it: a card is missing, here or on the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unchecked: Option<String>,
 }
 
 /// Something that is wrong with a workflow, or worth a look.
@@ -354,6 +357,18 @@ impl<'a> Check<'a> {
         self.violations[at].get_or_insert((violation, path));
     }
 
+    /// The agent without a card that keeps anything from being known of what arrives at another one.
+    fn cut_off(&self, id: &str) -> Option<&'a str> {
+        let is_cut = |missing: &&&str| self.workflow.reachable(missing).contains(id);
+        if self.arrivals.contains_key(id) { None } else { self.missing.keys().find(is_cut).copied() }
+    }
+
+    /// Why nothing is known about an edge.
+    fn unchecked(&self, edge: &Edge) -> Option<String> {
+        let without = if self.missing.contains_key(edge.to.as_str()) { Some(edge.to.as_str()) } else { self.cut_off(&edge.from) };
+        without.map(|id| format!("there is no card of {id}"))
+    }
+
     /// What a scope lets somebody ask of an agent, and whether that is more than may be.
     fn ask(&mut self, agent: &'a Agent, scope: &Scope, path: &[String]) {
         let Some((known, caps)) = self.known.get(agent.id.as_str()) else { return };
@@ -377,7 +392,9 @@ impl<'a> Check<'a> {
 
     fn agents(&mut self) {
         let workflow = self.workflow;
-        for agent in workflow.agents.iter().filter(|agent| !self.arrivals.contains_key(agent.id.as_str())).collect::<Vec<_>>() {
+        let unreached = workflow.agents.iter().filter(|agent| !self.arrivals.contains_key(agent.id.as_str()));
+        // What a missing card keeps from being followed may well lead there.
+        for agent in unreached.filter(|agent| self.cut_off(&agent.id).is_none()).collect::<Vec<_>>() {
             self.find(Code::W01, &agent.id, format!("nothing leads to {}", agent.id), &[]);
         }
         let mut owners: BTreeMap<String, Vec<&str>> = BTreeMap::new();
@@ -466,6 +483,7 @@ impl<'a> Check<'a> {
     }
 
     fn report(self) -> Report {
+        let unchecked: Vec<_> = self.workflow.edges.iter().map(|edge| self.unchecked(edge)).collect();
         let Self { workflow, known, mut arrivals, effective, violations, mut usable, findings, .. } = self;
         let agents = workflow.agents.iter().map(|agent| {
             let id = agent.id.as_str();
@@ -479,15 +497,16 @@ impl<'a> Check<'a> {
             AgentReport { id: id.to_owned(), caps, reaches, usable, trust }
         });
         let agents = agents.collect();
-        let results = workflow.edges.iter().zip(effective).zip(violations);
-        let edges = results.map(|((edge, effective), violation)| EdgeReport {
+        let results = workflow.edges.iter().zip(effective).zip(violations).zip(unchecked);
+        let edges = results.map(|(((edge, effective), violation), unchecked)| EdgeReport {
             from: edge.from.clone(),
             to: edge.to.clone(),
             kind: edge.kind,
             required: edge.requires.clone(),
             effective,
-            ok: violation.is_none() && known.contains_key(edge.to.as_str()) && workflow.agent(&edge.from).is_some(),
+            ok: violation.is_none() && unchecked.is_none() && known.contains_key(edge.to.as_str()) && workflow.agent(&edge.from).is_some(),
             violation: violation.map(|(violation, _)| violation),
+            unchecked,
         });
         let findings = findings.into_iter().map(|(code, place, message, path)| Finding { code, level: code.level(), message, place, path });
         Report { workflow: workflow.name.clone(), agents, edges: edges.collect(), findings: findings.collect() }

@@ -26,6 +26,7 @@ mod check;
 mod gate;
 mod pattern;
 mod picture;
+mod read;
 mod scope;
 #[cfg(feature = "biscuit")]
 mod token;
@@ -35,7 +36,8 @@ pub use caps::{Capabilities, Capability, Kind, Missing, Refused, Required, Viola
 pub use check::{AgentReport, Code, EdgeReport, Finding, Known, Level, Report, Trust};
 pub use gate::{Arrival, Denied, Gate, Passage, Passed, Strictness};
 pub use pattern::{Audience, Mode, Name, Origin, Pattern, PatternError, Patterns};
+pub use read::WorkflowError;
 pub use scope::Scope;
 #[cfg(feature = "biscuit")]
 pub use token::{Grant, Hop, Issuer, Needs, Roots, Seen, TokenError, Vocabulary};
-pub use workflow::{Agent, Edge, OnViolation, Workflow, WorkflowError};
+pub use workflow::{Agent, Edge, OnViolation, Workflow};

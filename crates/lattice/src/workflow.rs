@@ -1,6 +1,6 @@
 //! A workflow: which agents there are, and who may pass what to whom.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -101,106 +101,7 @@ pub enum OnViolation {
     Escalate,
 }
 
-/// Why a file is no workflow.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum WorkflowError {
-    /// It cannot be read as one.
-    #[error("the workflow cannot be read: {0}")]
-    Unreadable(#[from] toml::de::Error),
-    /// Two agents have the same id.
-    #[error("two agents are called {0:?}; give each an id of its own")]
-    Twice(String),
-    /// It has no agents.
-    #[error("the workflow has no agents; add one as [[agent]] with an id and a card or url")]
-    Empty,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    workflow: Option<Head>,
-    #[serde(default)]
-    agent: Agents,
-    #[serde(default, alias = "edges")]
-    edge: Vec<Edge>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Head {
-    #[serde(default)]
-    name: String,
-    #[serde(default)]
-    start: Vec<String>,
-    #[serde(default)]
-    scope: Scope,
-}
-
-/// `[[agent]]` with an `id`, or `[agent.NAME]`.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Agents {
-    List(Vec<Listed>),
-    Named(BTreeMap<String, Body>),
-}
-
-impl Default for Agents {
-    fn default() -> Self {
-        Self::List(Vec::new())
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Listed {
-    id: String,
-    card: Option<String>,
-    url: Option<String>,
-    allow: Option<Scope>,
-    scope: Option<Scope>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Body {
-    card: Option<String>,
-    url: Option<String>,
-    allow: Option<Scope>,
-    scope: Option<Scope>,
-}
-
 impl Workflow {
-    /// Reads a workflow from TOML.
-    ///
-    /// # Errors
-    /// When it is none.
-    pub fn parse(text: &str) -> Result<Self, WorkflowError> {
-        let File { workflow, agent, edge: edges } = toml::from_str(text)?;
-        let agents: Vec<Agent> = match agent {
-            Agents::List(agents) => {
-                agents.into_iter().map(|Listed { id, card, url, allow, scope }| Agent { id, card, url, allow, scope }).collect()
-            }
-            Agents::Named(agents) => {
-                agents.into_iter().map(|(id, Body { card, url, allow, scope })| Agent { id, card, url, allow, scope }).collect()
-            }
-        };
-        if agents.is_empty() {
-            return Err(WorkflowError::Empty);
-        }
-        let mut seen = BTreeSet::new();
-        if let Some(twice) = agents.iter().find(|agent| !seen.insert(&agent.id)) {
-            return Err(WorkflowError::Twice(twice.id.clone()));
-        }
-        let Head { name, mut start, scope } = workflow.unwrap_or(Head { name: String::new(), start: Vec::new(), scope: Scope::top() });
-        if start.is_empty() {
-            // Work comes in where nobody passes it on to.
-            let inner: BTreeSet<_> = edges.iter().filter(|edge| edge.from != edge.to).map(|edge| &edge.to).collect();
-            start = agents.iter().filter(|agent| !inner.contains(&agent.id)).map(|agent| agent.id.clone()).collect();
-        }
-        Ok(Self { name, start, scope, agents, edges })
-    }
-
     /// The agent of this id.
     #[must_use]
     pub fn agent(&self, id: &str) -> Option<&Agent> {

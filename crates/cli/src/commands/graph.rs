@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use chancery_core::{Card, SecurityScheme};
 use chancery_engine::clock::{Clock as _, SystemClock};
-use chancery_lattice::{EdgeReport, Kind, Known, Level, Report, Scope, Workflow};
+use chancery_lattice::{Code, EdgeReport, Kind, Known, Level, Report, Scope};
 
 use crate::{
     args::{Graph, GraphFile, GraphShow, Picture},
@@ -12,32 +12,38 @@ use crate::{
     context::{Context, read},
     print::Text,
     reference::Reference,
-    trouble::Trouble,
+    trouble::{Trouble, UNREACHABLE},
     trust, wallet,
 };
 
 pub(crate) async fn run(context: &Context, graph: &Graph) -> Result<(), Trouble> {
     match graph {
         Graph::Check(check) => {
-            let report = checked(context, &check.file).await?;
+            let (report, unreachable) = checked(context, &check.file).await?;
             context.printer.result(&report, |text| lines(text, &report))?;
-            verdict(&report)
+            verdict(&report, unreachable)
         }
         Graph::Show(show) => draw(context, show).await,
     }
 }
 
-/// Bad workflows end with 1; the report has said why.
-fn verdict(report: &Report) -> Result<(), Trouble> {
-    if report.is_good() {
-        return Ok(());
-    }
-    let errors = report.findings.iter().filter(|finding| finding.level == Level::Error).count();
-    Err(Trouble::own("SCOPE", format!("the workflow breaks its rules in {errors} places")).reported())
+/// Bad workflows end with 1, and those of which cards could not be had and nothing else is wrong with 3; the report has said why.
+fn verdict(report: &Report, unreachable: bool) -> Result<(), Trouble> {
+    let errors: Vec<_> = report.findings.iter().filter(|finding| finding.level == Level::Error).collect();
+    let trouble = match errors.as_slice() {
+        [] => return Ok(()),
+        [first, ..] if errors.iter().all(|finding| finding.code == Code::E05) => match unreachable {
+            true => Trouble::unreachable(first.message.clone()),
+            false => Trouble::own("SCOPE", first.message.clone()),
+        },
+        [_] => Trouble::own("SCOPE", "the workflow breaks its rules in 1 place"),
+        several => Trouble::own("SCOPE", format!("the workflow breaks its rules in {} places", several.len())),
+    };
+    Err(trouble.reported())
 }
 
 async fn draw(context: &Context, show: &GraphShow) -> Result<(), Trouble> {
-    let report = checked(context, &show.file).await?;
+    let (report, _) = checked(context, &show.file).await?;
     let drawn = match show.format {
         Picture::Text => {
             let mut text = Text::default();
@@ -63,8 +69,12 @@ fn lines(text: &mut Text, report: &Report) {
         let label = if finding.level == Level::Error { "Error" } else { "Warning" };
         text.field(label, &format!("{:?} {}: {}", finding.code, finding.place, finding.message));
     }
-    let (all, bad) = (report.edges.len(), report.edges.iter().filter(|edge| !edge.ok).count());
+    let all = report.edges.len();
+    let unchecked = report.edges.iter().filter(|edge| edge.unchecked.is_some()).count();
+    let bad = report.edges.iter().filter(|edge| !edge.ok && edge.unchecked.is_none()).count();
     let verdict = match (report.is_good(), bad) {
+        (false, 0) if unchecked > 0 => format!("{unchecked} of {all} edges cannot be checked without the cards"),
+        (true, _) if all == 1 => "the edge is within its scope".to_owned(),
         (true, _) => format!("all {all} edges are within their scope"),
         (false, 0) => "the edges are within their scope, but the workflow has errors".to_owned(),
         (false, 1) => format!("1 of {all} edges breaks the scope"),
@@ -82,30 +92,39 @@ fn edge_line(edge: &EdgeReport) -> String {
     let names = |names: &std::collections::BTreeSet<String>, otherwise: &str| {
         if names.is_empty() { otherwise.to_owned() } else { names.iter().map(String::as_str).collect::<Vec<_>>().join(", ") }
     };
+    if let Some(why) = &edge.unchecked {
+        return format!("{} -> {} {kind} not checked ({why})", edge.from, edge.to);
+    }
     let result = if edge.ok { "ok" } else { "violation" };
     let (needs, allowed) = (names(&edge.required, "any skill"), names(&edge.effective, "nothing"));
     format!("{} -> {} {kind} {result} (needs {needs}; allowed {allowed})", edge.from, edge.to)
 }
 
-/// Reads the file, finds the cards, and checks every path.
-async fn checked(context: &Context, file: &GraphFile) -> Result<Report, Trouble> {
+/// Reads the file, finds the cards, and checks every path; says too whether a card could not be reached.
+async fn checked(context: &Context, file: &GraphFile) -> Result<(Report, bool), Trouble> {
     let path = &file.file;
-    let text = String::from_utf8(read(path, "FILE")?).map_err(|_| Trouble::usage(format!("{} is no text", path.display())))?;
-    let mut workflow = Workflow::parse(&text).map_err(|error| Trouble::usage(format!("{}: {error}", path.display())))?;
+    // Files that are not there have their own hint.
+    read(path, "FILE")?;
+    let mut workflow =
+        chancery_config::workflow(path).map_err(|error| Trouble::of_file(&error).or_hint(|| "a2a graph check --help".to_owned()))?;
     if let Some(from) = &file.scope_from {
-        let scope: Scope = serde_json::from_slice(&read(from, "--scope-from")?)
-            .map_err(|error| Trouble::usage(format!("--scope-from: {} is no scope: {error}", from.display())))?;
+        let scope = Scope::parse(&read(from, "--scope-from")?).map_err(|error| {
+            let hint = "write it like {\"skills\": [\"refund\"], \"hops\": 3}";
+            Trouble::usage(format!("--scope-from: {}: {error}", from.display())).hint(hint)
+        })?;
         workflow.scope = workflow.scope.meet(&scope);
     }
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut cards = BTreeMap::new();
+    let (mut cards, mut unreachable) = (BTreeMap::new(), false);
     for agent in &workflow.agents {
         let Some(reference) = agent.card.as_deref().or(agent.url.as_deref()) else { continue };
         let found = card_of(context, folder, reference, file.offline).await;
         let found = found.and_then(|(there, card)| Ok((kinds(&there, &card)?, card)));
-        cards.insert(agent.id.clone(), found.map(|(kinds, card)| known(card, agent.url.as_deref(), &kinds)));
+        let found = found.map(|(kinds, card)| known(card, agent.url.as_deref(), &kinds));
+        unreachable |= found.as_ref().is_err_and(|trouble| trouble.exit == UNREACHABLE);
+        cards.insert(agent.id.clone(), found.map_err(|trouble| format!("{reference}: {}", trouble.message)));
     }
-    Ok(workflow.check(&cards, SystemClock.now()))
+    Ok((workflow.check(&cards, SystemClock.now()), unreachable))
 }
 
 /// What an agent can be shown, by the kinds of schemes that take it.
@@ -118,9 +137,9 @@ struct Kinds {
 }
 
 /// What is configured here for an agent: settings, and what a sign-in has left.
-fn kinds(there: &Context, found: &card::Found) -> Result<Kinds, String> {
+fn kinds(there: &Context, found: &card::Found) -> Result<Kinds, Trouble> {
     let given = &there.settings.given;
-    let stored = wallet::stored(&there.settings).map_err(|trouble| trouble.message)?;
+    let stored = wallet::stored(&there.settings)?;
     Ok(Kinds {
         token: given.bearer.is_some() || stored.iter().any(|token| token.is_of(found.url.as_deref())),
         key: given.api_key.is_some(),
@@ -152,16 +171,16 @@ fn known(found: card::Found, url: Option<&str>, kinds: &Kinds) -> Known {
 }
 
 /// The card that a reference of the file leads to; files are looked for beside it.
-async fn card_of(context: &Context, folder: &Path, reference: &str, offline: bool) -> Result<(Context, card::Found), String> {
+async fn card_of(context: &Context, folder: &Path, reference: &str, offline: bool) -> Result<(Context, card::Found), Trouble> {
     let home = context.settings.layers.around.home.as_deref();
     let beside = folder.join(reference);
     let reference = if beside.is_file() { beside.to_string_lossy().into_owned() } else { reference.to_owned() };
-    let read = Reference::read(&reference, home).map_err(|trouble| trouble.message)?;
+    let read = Reference::read(&reference, home)?;
     if offline && !matches!(read, Reference::File(_)) {
-        return Err("it is no file, and nothing is fetched with --offline".to_owned());
+        return Err(Trouble::usage("it is no file, and nothing is fetched with --offline"));
     }
-    let there = context.with_agent(&reference).map_err(|trouble| trouble.message)?;
-    let found = card::find(&there).await.map_err(|trouble| trouble.message)?;
-    let checked = trust::checked(&there, found).await.map_err(|trouble| trouble.message)?;
+    let there = context.with_agent(&reference)?;
+    let found = card::find(&there).await?;
+    let checked = trust::checked(&there, found).await?;
     Ok((there, checked))
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use chancery_core::{Card, Extension, Timestamp, extension};
-use chancery_lattice::{Code, Known, Report, Trust, Workflow, WorkflowError};
+use chancery_lattice::{Code, Known, Report, Trust, Workflow};
 use serde_json::json;
 
 const REFUNDS: &str = r#"
@@ -128,7 +128,7 @@ fn every_finding_is_found() {
         (plain.clone(), both(), vec![]),
         (two(&edge("a", "b", "requires = [\"nothing\"]")), both(), vec![Code::E04, Code::W01]),
         (two(&edge("a", "c", "")), both(), vec![Code::E03, Code::W01]),
-        (plain.clone(), vec![known("a", &["x"])], vec![Code::E05, Code::W01]),
+        (plain.clone(), vec![known("a", &["x"])], vec![Code::E05]),
         (plain.replace("id = \"b\"", "id = \"b\"\nallow = { skills = [\"z\"] }"), both(), vec![Code::E02]),
         (round.clone(), both(), vec![Code::W02]),
         (round.replace("scope = { hops = 3 }", ""), both(), vec![Code::E06]),
@@ -140,6 +140,20 @@ fn every_finding_is_found() {
     ];
     for (file, cards, expected) in cases {
         assert_eq!(codes(&check(&file, cards)), expected, "{file}");
+    }
+}
+
+/// LA-41 (E05): what cannot be checked for want of a card says so, and is no violation; nor is it said that nothing leads to what lies behind.
+#[test]
+fn a_missing_card_is_the_cause_of_what_cannot_be_checked() {
+    let file = "[[agent]]\nid = \"a\"\n[[agent]]\nid = \"b\"\n[[agent]]\nid = \"c\"\n[[edge]]\nfrom = \"a\"\nto = \"b\"\nkind = \"handoff\"\n\
+                [[edge]]\nfrom = \"b\"\nto = \"c\"\nkind = \"delegate\"\n";
+    let missing = ("b".to_owned(), Err("https://b.example.com: nobody answers".to_owned()));
+    let report = check(file, [known("a", &["x"]), missing, known("c", &["z"])]);
+    assert_eq!(codes(&report), [Code::E05]);
+    assert_eq!(report.findings[0].message, "there is no card of b: https://b.example.com: nobody answers");
+    for edge in &report.edges {
+        assert_eq!((edge.ok, edge.violation.is_none(), edge.unchecked.as_deref()), (false, true, Some("there is no card of b")));
     }
 }
 
@@ -164,9 +178,11 @@ fn many_scopes_at_one_agent_are_taken_together() {
 
 #[test]
 fn a_file_that_is_no_workflow_says_what_is_wrong() {
-    assert!(matches!(Workflow::parse("[[agent]]\nid = \"a\"\n[[agent]]\nid = \"a\""), Err(WorkflowError::Twice(_))));
-    assert!(matches!(Workflow::parse(""), Err(WorkflowError::Empty)));
-    for wrong in ["agent = 3", "[[agent]]\nid = \"a\"\nnmae = 1", "[workflow]\nscope = { skills = [\"a*b\"] }\n[[agent]]\nid = \"a\""] {
-        assert!(matches!(Workflow::parse(wrong), Err(WorkflowError::Unreadable(_))), "{wrong}");
+    let twice = Workflow::parse("[[agent]]\nid = \"a\"\n[[agent]]\nid = \"a\"").unwrap_err();
+    assert_eq!((twice.line(), twice.message()), (Some(4), "two agents are called \"a\""));
+    assert_eq!(Workflow::parse("").unwrap_err().line(), None);
+    for wrong in ["agent = 3", "[[agent]]\nid = \"a\"\nnmae = 1", "[workflow]\nscope = { skills = [\"a*b\"] }\n[[agent]]\nid = \"a\"", "["]
+    {
+        assert!(Workflow::parse(wrong).unwrap_err().span().is_some(), "{wrong}");
     }
 }

@@ -114,3 +114,51 @@ fn cards_come_from_running_agents_and_scopes_from_files() {
     let wrong = desk.run(&["graph", "check", "scope.json"]);
     assert_eq!(wrong.code, 2, "{wrong:?}");
 }
+
+/// What is wrong in a workflow file is said as in a2a.toml: the line, what is wrong, what is allowed, and not in a parser's words.
+#[test]
+fn a_wrong_workflow_says_its_line_and_what_is_allowed() {
+    let desk = desk();
+    for (right, wrong, message, hint) in [
+        (
+            "kind = \"handoff\"",
+            "kind = \"handof\"",
+            "  wrong.toml:22:8: kind of [[edge]] cannot be \"handof\"\n     |\n  22 | kind = \"handof\"\n     |        ^^^^^^^^\n",
+            "did you mean \"handoff\"? It may be handoff, delegate, delegation",
+        ),
+        ("from = \"triage\"\n", "", "  wrong.toml:19:1: [[edge]] has no from\n", "write from = \"ID\""),
+        (
+            "id = \"triage\"",
+            "name = \"triage\"",
+            "  wrong.toml:8:1: [[agent]] has no key \"name\"\n",
+            "it may be id, card, url, allow, scope",
+        ),
+        ("requires = [\"refund\"]", "requires = \"refund\"", "must be a list of strings, not a string\n", "write [\"refund\"]"),
+        ("[[agent]]", "[agents]", "", ""),
+    ] {
+        std::fs::write(desk.home.path("work/wrong.toml"), FLOW.replacen(right, wrong, 1)).unwrap();
+        let ran = desk.run(&["graph", "check", "wrong.toml"]);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.err.contains(message) && ran.err.contains(&format!("Hint: {hint}")), "{ran:?}");
+        for word in ["missing field", "unknown field", "unknown variant", "expected struct", "untagged", "invalid type"] {
+            assert!(!ran.err.contains(word), "{ran:?}");
+        }
+    }
+    std::fs::write(desk.home.path("work/scope.json"), r#"{"skils": ["write"]}"#).unwrap();
+    let ran = desk.run(&["graph", "check", "good.toml", "--scope-from", "scope.json"]);
+    assert!(ran.code == 2 && ran.err.contains("the scope has no key \"skils\"; it may be skills, "), "{ran:?}");
+}
+
+/// LA-41 (E05): a card that cannot be reached is the cause, and no edge is said to break the scope.
+#[test]
+fn a_card_that_cannot_be_reached_is_named_as_the_cause() {
+    let desk = desk();
+    let flow = FLOW.replacen("card = \"cards/billing.json\"", "url = \"http://localhost:1\"", 1);
+    std::fs::write(desk.home.path("work/far.toml"), flow).unwrap();
+    let ran = desk.run(&["graph", "check", "far.toml"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.out.contains("Edge: triage -> billing handoff not checked (there is no card of billing)\n"), "{}", ran.out);
+    assert!(ran.out.contains("Error: E05 billing: there is no card of billing: http://localhost:1: "), "{}", ran.out);
+    assert!(ran.out.ends_with("Verdict: 2 of 2 edges cannot be checked without the cards\n"), "{}", ran.out);
+    assert!(ran.err.starts_with("error: A2ACLI_ERR_UNREACHABLE: there is no card of billing: http://localhost:1: "), "{ran:?}");
+}
