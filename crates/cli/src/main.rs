@@ -60,12 +60,22 @@ fn run(words: Vec<OsString>) -> Result<(), Trouble> {
     let parsed = match args::parse(&words) {
         Ok(Asked::Run(parsed)) => *parsed,
         Ok(Asked::Print(text)) => return early(&words).write(&text),
+        Ok(Asked::Lost(help, trouble)) => {
+            let printer = early(&words);
+            if !printer.is_json() {
+                Notes::new(false, false, Color::Auto).insist(&help);
+            }
+            return Err(told(&printer, trouble));
+        }
         Err(trouble) => return Err(told(&early(&words), trouble)),
     };
-    let Parsed { command, flags } = parsed;
+    let Parsed { command, path, flags } = parsed;
+    let path: Vec<_> = path.iter().map(String::as_str).collect();
+    let unused: Vec<_> = args::unused(&path, flags.keys().copied()).into_iter().map(|name| format!("--{name}")).collect();
     let context = Layers::new(flags, Surroundings::of_process()).and_then(Settings::new).and_then(Context::new);
     let context = context.map_err(|trouble| told(&early(&words), trouble))?;
     notes.iter().for_each(|note| context.notes.note(note));
+    unused.iter().for_each(|flag| context.notes.note(&format!("{flag} means nothing to \"a2a {}\"", path.join(" "))));
     commands::run(&context, command).map_err(|trouble| told(&context.printer, trouble))
 }
 

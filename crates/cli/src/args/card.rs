@@ -46,7 +46,7 @@ pub(crate) struct CardInit {
     #[arg(long)]
     pub(crate) url: Option<String>,
     /// A binding it is called over: jsonrpc, rest or grpc; repeat it for more, the preferred one first
-    #[arg(long)]
+    #[arg(long, value_parser = ["jsonrpc", "rest", "grpc"], ignore_case = true, hide_possible_values = true)]
     pub(crate) binding: Vec<String>,
     /// Something it can do; repeat it for more
     #[arg(long, value_name = "ID:NAME")]
@@ -151,7 +151,7 @@ pub(crate) struct CardVerify {
     #[arg(long, value_name = "FILE.pem")]
     pub(crate) trust: Option<PathBuf>,
     /// Another form that is accepted: raw or js-memory; repeat it for more
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = ["raw", "js-memory"], hide_possible_values = true)]
     pub(crate) allow_form: Vec<String>,
     /// Take a card without signatures for good
     #[arg(long)]

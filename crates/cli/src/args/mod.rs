@@ -11,6 +11,7 @@ mod problem;
 mod send;
 mod task;
 mod tools;
+mod uses;
 
 use std::ffi::OsString;
 
@@ -26,6 +27,7 @@ pub(crate) use self::{
     send::Send,
     task::{Authorize, Cancel, Download, Get, List, PushConfig, PushConfigCreate, PushConfigList, PushConfigOne, Subscribe, Task},
     tools::{Bench, Chat, Conformance, DeadLetters, Doctor, Push, PushListen, Redeliver},
+    uses::unused,
 };
 use crate::{serve::Serve, settings, trouble::Trouble};
 
@@ -93,6 +95,8 @@ pub(crate) struct Nothing {}
 /// A command line that was understood.
 pub(crate) struct Parsed {
     pub(crate) command: Command,
+    /// The words that name it.
+    pub(crate) path: Vec<String>,
     /// The flags that are settings.
     pub(crate) flags: std::collections::BTreeMap<&'static str, Vec<String>>,
 }
@@ -103,11 +107,18 @@ pub(crate) enum Asked {
     Run(Box<Parsed>),
     /// Help or the version, to be printed.
     Print(String),
+    /// Nothing, because the command is missing: help that shows which there are.
+    Lost(String, Trouble),
 }
 
 /// The whole tree of commands.
 pub(crate) fn tree() -> clap::Command {
-    help::dressed(Arguments::command().args(help::globals(None)))
+    help::dressed(Arguments::command(), &help::Globals::parsed())
+}
+
+/// The tree of commands as shells complete it.
+pub(crate) fn completed() -> clap::Command {
+    help::dressed(Arguments::command(), &help::Globals::completed())
 }
 
 /// Understands a command line.
@@ -116,12 +127,17 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Asked, Trouble> {
         Ok(matches) => matches,
         Err(error) => match error.kind() {
             clap::error::ErrorKind::DisplayHelp => return help::effective(words).map(Asked::Print),
+            clap::error::ErrorKind::MissingSubcommand | clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                let asking: Vec<_> = words.iter().cloned().chain(["-h".into()]).collect();
+                return Ok(Asked::Lost(help::effective(&asking)?, problem::trouble(&error, words)));
+            }
             clap::error::ErrorKind::DisplayVersion => return Ok(Asked::Print(error.render().to_string())),
             _ => return Err(problem::trouble(&error, words)),
         },
     };
     let arguments = Arguments::from_arg_matches(&matches).map_err(|error| problem::trouble(&error, words))?;
-    Ok(Asked::Run(Box::new(Parsed { command: arguments.command, flags: settings::flags(deepest(&matches)) })))
+    let (path, deepest) = deepest(&matches);
+    Ok(Asked::Run(Box::new(Parsed { command: arguments.command, path, flags: settings::flags(deepest) })))
 }
 
 /// The help of a command that is named by words.
@@ -131,12 +147,18 @@ pub(crate) fn help_of(words: &[String]) -> Result<String, Trouble> {
     line.push("--help".into());
     match parse(&line)? {
         Asked::Print(text) => Ok(text),
-        Asked::Run(_) => Err(Trouble::internal("help was asked for")),
+        Asked::Run(_) | Asked::Lost(..) => Err(Trouble::internal("help was asked for")),
     }
 }
 
-fn deepest(matches: &ArgMatches) -> &ArgMatches {
-    matches.subcommand().map_or(matches, |(_, below)| deepest(below))
+/// The command that is run: the words that name it, and what was said to it.
+fn deepest(matches: &ArgMatches) -> (Vec<String>, &ArgMatches) {
+    let (mut path, mut deepest) = (Vec::new(), matches);
+    while let Some((name, below)) = deepest.subcommand() {
+        path.push(name.to_owned());
+        deepest = below;
+    }
+    (path, deepest)
 }
 
 #[cfg(test)]

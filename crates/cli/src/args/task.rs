@@ -19,6 +19,8 @@ pub(crate) enum Task {
 }
 
 /// Read a task; with --wait until it is over or wants something
+///
+/// A wait is a subscription where the agent streams; elsewhere the task is read again and again, see --poll-interval.
 #[derive(Debug, Args)]
 #[command(before_help = "Example:\n  a2a task get -a localhost:8080 --wait TASK_ID")]
 pub(crate) struct Get {
@@ -166,6 +168,9 @@ pub(crate) struct PushConfigList {
 }
 
 /// Answer a task that wants an authorization
+///
+/// Shows what the agent says and its links, opens the first one in a browser if there is somebody at a terminal, and waits until the
+/// task goes on. Credentials never go into a message: to decline, or to talk about it, use `a2a send --task-id`.
 #[derive(Debug, Args)]
 #[command(before_help = "Example:\n  a2a task authorize -a localhost:8080 TASK_ID --no-browser")]
 pub(crate) struct Authorize {

@@ -5,6 +5,9 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args, Subcommand};
 
 /// Talk to an agent, turn by turn
+///
+/// At a terminal lines can be edited, and those of before come back with the up key; /help shows what else can be typed. Through a pipe
+/// each line is a turn.
 #[derive(Debug, Args)]
 #[command(before_help = "Example:\n  a2a chat -a localhost:8080")]
 pub(crate) struct Chat {

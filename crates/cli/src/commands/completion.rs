@@ -8,6 +8,6 @@ use crate::{
 
 pub(crate) fn run(context: &Context, args: &Completion) -> Result<(), Trouble> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut args::tree(), "a2a", &mut script);
+    clap_complete::generate(args.shell, &mut args::completed(), "a2a", &mut script);
     context.printer.write(&String::from_utf8_lossy(&script))
 }

@@ -36,6 +36,7 @@ fn setting(layers: &Layers, spec: &Spec, raw: &Raw) -> Value {
         Source::Environment(variable) => ("environment", json!(variable)),
         Source::Local(path) => ("local", json!(layers.around.shown(path))),
         Source::Global(path) => ("global", json!(layers.around.shown(path))),
+        Source::Overruled(flag) => ("flag", json!(format!("--{flag}"))),
         Source::Default => ("default", Value::Null),
     };
     if is_hidden(spec) {
@@ -60,6 +61,7 @@ fn words(layers: &Layers, source: &Source) -> String {
         Source::Environment(variable) => format!("environment {variable}"),
         Source::Local(path) => format!("local file {}", layers.around.shown(path)),
         Source::Global(path) => format!("file {}", layers.around.shown(path)),
+        Source::Overruled(flag) => format!("flag --{flag}"),
         Source::Default => "built-in".to_owned(),
     }
 }

@@ -123,6 +123,11 @@ impl Printer {
         }
     }
 
+    /// Whoever types at a prompt has ended its line.
+    pub(crate) fn line_ended(&self) {
+        self.notes.wrote("\n");
+    }
+
     /// Whether a note has ended the line that was being written: what comes now begins another.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.notes.has_interrupted()

@@ -39,7 +39,7 @@ pub(crate) struct Serve {
     #[arg(long, conflicts_with = "listen")]
     port: Option<u16>,
     /// The base of every URL in the cards
-    #[arg(long, value_name = "URL")]
+    #[arg(long, hide_short_help = true, value_name = "URL")]
     public_url: Option<String>,
     /// The folder for tasks and keys
     #[arg(long, value_name = "DIR")]
@@ -48,22 +48,22 @@ pub(crate) struct Serve {
     #[arg(long)]
     ephemeral: bool,
     /// The versions to serve, such as 1.0,0.3
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, hide_short_help = true, value_name = "LIST", value_delimiter = ',')]
     versions: Vec<String>,
     /// The bindings to serve, best first: jsonrpc, rest (or http+json) and grpc
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = read_binding)]
     bindings: Vec<Binding>,
     /// Take a call of 1.0 for what it is although it does not name its version
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     lenient_version: bool,
     /// A certificate chain, for TLS
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// The key of the certificate
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
     /// Who issues certificates for clients; unless something else is asked for, every call needs one
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "tls_cert")]
     tls_client_ca: Option<PathBuf>,
     /// One agent without a file: it gives back what it gets
     #[arg(long, conflicts_with_all = ["file", "demo", "exec"])]
@@ -72,34 +72,34 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "CMD", conflicts_with_all = ["file", "demo"])]
     exec: Option<String>,
     /// What ends a chunk of the command's output, instead of the end of a line
-    #[arg(long, value_name = "DELIM", requires = "exec")]
+    #[arg(long, hide_short_help = true, value_name = "DELIM", requires = "exec")]
     chunk: Option<String>,
     /// The name of the agent without a file
     #[arg(long)]
     name: Option<String>,
     /// The description of the agent without a file
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     description: Option<String>,
     /// A JSON file that is laid over the card of the agent without a file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     card: Option<PathBuf>,
     /// Check the file and what it names, and serve nothing
     #[arg(long)]
     check: bool,
     /// Print a file with every key and its meaning, and serve nothing
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     print_config: bool,
     /// Do not look for changes of the file
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     no_reload: bool,
     /// How long running tasks may go on at the end [default: 30s]
-    #[arg(long, value_name = "TIME", value_parser = read_duration)]
+    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = read_duration)]
     drain: Option<Duration>,
     /// How the log is written
-    #[arg(long, value_name = "FORM", value_parser = ["text", "json"])]
+    #[arg(long, hide_short_help = true, value_name = "FORM", value_parser = ["text", "json"])]
     log: Option<String>,
     /// The least important level that is logged
-    #[arg(long, value_name = "LEVEL", value_parser = ["error", "warn", "info", "debug", "trace"])]
+    #[arg(long, hide_short_help = true, value_name = "LEVEL", value_parser = ["error", "warn", "info", "debug", "trace"])]
     log_level: Option<String>,
     /// The bindings of the agent without a file: `--transport`, as an older program had it.
     #[arg(skip)]

@@ -18,6 +18,8 @@ pub(crate) enum Source {
     Environment(String),
     Local(PathBuf),
     Global(PathBuf),
+    /// Something else was said, and the flag of this name goes before it.
+    Overruled(&'static str),
     Default,
 }
 
@@ -38,6 +40,8 @@ pub(crate) struct Surroundings {
     pub(crate) settings: Option<PathBuf>,
     /// Where our caches live.
     pub(crate) cache: Option<PathBuf>,
+    /// Where we keep what is neither a setting nor a cache.
+    pub(crate) state: Option<PathBuf>,
 }
 
 impl Surroundings {
@@ -50,8 +54,10 @@ impl Surroundings {
         let below = |folder: &str| home.as_ref().map(|home| home.join(folder));
         let settings = if cfg!(windows) { path("APPDATA") } else { path("XDG_CONFIG_HOME").or_else(|| below(".config")) };
         let cache = if cfg!(windows) { path("LOCALAPPDATA") } else { path("XDG_CACHE_HOME").or_else(|| below(".cache")) };
+        let state = if cfg!(windows) { path("LOCALAPPDATA") } else { path("XDG_STATE_HOME").or_else(|| below(".local/state")) };
         let own = |folder: PathBuf| folder.join("a2a-cli");
-        Self { folder: std::env::current_dir().unwrap_or_default(), settings: settings.map(own), cache: cache.map(own), home, variables }
+        let (settings, cache, state) = (settings.map(own), cache.map(own), state.map(own));
+        Self { folder: std::env::current_dir().unwrap_or_default(), settings, cache, state, home, variables }
     }
 
     /// A path as people write it.

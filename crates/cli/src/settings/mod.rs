@@ -95,6 +95,8 @@ pub(crate) struct Settings {
     pub(crate) quiet: bool,
     pub(crate) color: Color,
     pub(crate) layers: Layers,
+    /// Options that do not hold as they are set, and the flag because of which.
+    overruled: Vec<(&'static str, &'static str)>,
 }
 
 /// The flags of the command line that are settings.
@@ -149,17 +151,24 @@ impl Settings {
             quiet: read.switch("quiet")?,
             color: read.one("color", color)?.unwrap_or_default(),
             layers,
+            overruled: Vec::new(),
         };
         settings.checked()
     }
 
     /// Refuses what cannot go together. What is said on the command line is meant, whatever else is said elsewhere.
     fn checked(mut self) -> Result<Self, Trouble> {
-        let flagged = |name| self.layers.raw(name).is_some_and(|raw| raw.source == Source::Flag);
-        let weaker = |one: &'static str, other: &'static str| match (flagged(one), flagged(other)) {
-            (true, false) => Ok(other),
-            (false, true) => Ok(one),
-            _ => Err(Trouble::usage(format!("--{one} and --{other} cannot go together"))),
+        let layers = self.layers.clone();
+        let flagged = |name| layers.raw(name).is_some_and(|raw| raw.source == Source::Flag);
+        let mut overruled = Vec::new();
+        let mut weaker = |one: &'static str, other: &'static str| {
+            let (weak, strong) = match (flagged(one), flagged(other)) {
+                (true, false) => (other, one),
+                (false, true) => (one, other),
+                _ => return Err(Trouble::usage(format!("--{one} and --{other} cannot go together"))),
+            };
+            overruled.push((weak, strong));
+            Ok(weak)
         };
         if self.endpoint.is_some() && self.agent.is_some() {
             match weaker("agent-card", "endpoint")? {
@@ -179,15 +188,27 @@ impl Settings {
                 _ => self.detached = false,
             }
         }
+        if self.jq.is_some() && self.form == Form::Text {
+            overruled.push(("output", "jq"));
+        }
+        self.overruled = overruled;
         if self.endpoint.is_some() && self.transports.len() != 1 {
             return Err(Trouble::usage("--endpoint needs exactly one --transport").hint("add --transport jsonrpc, rest or grpc"));
         }
         Ok(self)
     }
 
-    /// The layers as text, for `config show`: each option that has a value, with its source.
+    /// What is in force as text, for `config show`: each option that has a value, with its source.
     pub(crate) fn shown(&self) -> Vec<(&'static Spec, Raw)> {
         let shown = |spec: &'static Spec| {
+            if let Some((_, strong)) = self.overruled.iter().find(|(weak, _)| *weak == spec.name) {
+                let value = match spec.name {
+                    "output" => "json",
+                    _ if spec.value.is_none() => "false",
+                    _ => return None,
+                };
+                return Some((spec, Raw { values: vec![value.to_owned()], source: Source::Overruled(strong) }));
+            }
             let default = || Raw { values: vec![spec.default.to_owned()], source: Source::Default };
             let raw = self.layers.raw(spec.name);
             let switch = spec.value.is_none().then(|| Raw { values: vec!["false".to_owned()], source: Source::Default });
@@ -241,7 +262,7 @@ impl Read<'_> {
     /// Where a value that is wrong stands.
     fn place(&self, name: &str, source: &Source) -> String {
         match source {
-            Source::Flag | Source::Default => format!("--{name}"),
+            Source::Flag | Source::Overruled(_) | Source::Default => format!("--{name}"),
             Source::Environment(variable) => variable.clone(),
             Source::Local(path) | Source::Global(path) => format!("{} in {}", table::variable(name), self.0.around.shown(path)),
         }

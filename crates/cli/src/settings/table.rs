@@ -15,8 +15,8 @@ pub(crate) struct Spec {
     pub(crate) secret: bool,
     /// What holds when nothing is said; empty for nothing.
     pub(crate) default: &'static str,
-    /// The words that it may be, if they are few.
-    pub(crate) words: &'static [&'static str],
+    /// The words that it may be, if they are few, each with another spelling or none.
+    pub(crate) words: &'static [(&'static str, &'static str)],
     pub(crate) help: &'static str,
     /// Whether only the command line is asked.
     pub(crate) flag_only: bool,
@@ -45,7 +45,7 @@ const AGENT: &str = "Agent";
 const CALL: &str = "Call";
 const CREDENTIAL: &str = "Credentials";
 const SHOWN: &str = "Output";
-const OTHER: &str = "Settings";
+pub(crate) const OTHER: &str = "Settings";
 
 const fn switch(heading: &'static str, name: &'static str, help: &'static str) -> Spec {
     Spec {
@@ -74,10 +74,12 @@ pub(crate) const TABLE: &[Spec] = &[
     Spec {
         repeats: true,
         default: "the card's order",
+        words: &[("jsonrpc", ""), ("rest", "HTTP+JSON"), ("grpc", "")],
         ..option(AGENT, "transport", "BINDING", "jsonrpc, rest or grpc; repeat it for an order, best first")
     },
     Spec {
         default: "highest common, not below 1.0",
+        words: &[("1.0", ""), ("0.3", ""), ("0.2", ""), ("0.1", ""), ("any", "")],
         ..option(AGENT, "a2a-version", "VERSION", "1.0, 0.3, 0.2, 0.1, or any for whatever the card says")
     },
     option(AGENT, "tenant", "ID", "The tenant, with --endpoint; a card declares its own"),
@@ -126,7 +128,7 @@ pub(crate) const TABLE: &[Spec] = &[
     Spec {
         short: Some('o'),
         default: "text",
-        words: &["text", "json", "table"],
+        words: &[("text", ""), ("json", ""), ("table", "")],
         ..option(SHOWN, "output", "FORM", "text, json, or table for lists")
     },
     Spec { flag_only: true, ..switch(SHOWN, "stream", "Show events as they come; with json one object per line") },
@@ -138,7 +140,7 @@ pub(crate) const TABLE: &[Spec] = &[
     Spec { short: Some('q'), ..switch(SHOWN, "quiet", "No notes or warnings on stderr") },
     Spec {
         default: "auto",
-        words: &["auto", "always", "never"],
+        words: &[("auto", ""), ("always", ""), ("never", "")],
         ..option(SHOWN, "color", "WHEN", "Color of stderr: auto, always or never")
     },
     Spec { aliases: &["env-file"], ..option(OTHER, "config", "FILE", "A settings file instead of the nearest .env") },

@@ -13,6 +13,7 @@ fn around(folder: &Folder, variables: &[(&str, &str)]) -> Surroundings {
         home: Some(folder.path("home")),
         settings: Some(folder.path("settings")),
         cache: None,
+        state: None,
     }
 }
 

@@ -24,6 +24,75 @@ fn help_and_version_are_printed_and_end() {
     assert_eq!(desk.json(&["version"])["version"], env!("CARGO_PKG_VERSION"));
 }
 
+/// A2ACLI_CLI_001: -h is what one needs at once, --help everything.
+#[test]
+fn short_help_is_short_and_names_only_what_the_command_uses() {
+    let desk = Desk::new();
+    for words in [&["send"][..], &["task", "get"], &["card", "get"], &["chat"], &["doctor"]] {
+        let (short, long) = (desk.ok(&[words, &["-h"]].concat()), desk.ok(&[words, &["--help"]].concat()));
+        assert!(short.lines().count() <= 45 && short.lines().count() * 2 < long.lines().count(), "{words:?}\n{short}");
+        assert!(short.contains("--agent-card") && !short.contains("--bearer") && long.contains("--bearer"), "{words:?}\n{short}");
+        assert!(!short.contains("Exit codes") && long.contains("Exit codes"), "{words:?}");
+    }
+    for (words, absent) in [
+        (&["keys", "list"][..], &["--agent-card", "--timeout", "--bearer", "--task-id", "--dry-run"][..]),
+        (&["completion"], &["--agent-card", "--output", "--stream", "--jq"]),
+        (&["task", "get"], &["--task-id", "--context-id", "--async", "--metadata"]),
+        (&["send"], &[]),
+        (&["serve"], &["--agent-card", "--transport", "--timeout"]),
+        (&["task"], &["--agent-card"]),
+        (&[], &["--agent-card", "--bearer"]),
+    ] {
+        let help = desk.ok(&[words, &["--help"]].concat());
+        assert!(absent.iter().all(|flag| !help.contains(flag)), "{words:?}\n{help}");
+    }
+    // What means nothing is taken, and said.
+    let ran = desk.run(&["keys", "list", "--task-id", "x"]);
+    assert!(ran.code == 0 && ran.err.contains("note: --task-id means nothing to \"a2a keys list\""), "{ran:?}");
+    assert_eq!(desk.run(&["keys", "list", "--task-id", "x", "-q"]).err, "");
+}
+
+/// Without a command, help says which there are, and the error is what it is for other wrong command lines.
+#[test]
+fn without_a_command_there_is_help() {
+    let desk = Desk::new();
+    for (words, shown) in [(&[][..], "Usage: a2a <COMMAND>"), (&["task"], "Usage: a2a task <COMMAND>")] {
+        let ran = desk.run(words);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{ran:?}");
+        assert!(ran.err.contains(shown) && ran.err.contains("\nCommands:\n"), "{ran:?}");
+        assert!(ran.err.contains("\nError: A2ACLI_ERR_USAGE\nMessage: "), "{ran:?}");
+    }
+    let ran = desk.run(&["-o", "json"]);
+    assert!(ran.code == 2 && ran.out.contains("A2ACLI_ERR_USAGE") && !ran.err.contains("Usage"), "{ran:?}");
+}
+
+/// A2ACLI_CLI_002: a shell is offered the values that an option has, and files only where a file is meant.
+#[test]
+fn completion_offers_values_and_no_files_in_their_place() {
+    let desk = Desk::new();
+    std::fs::write(desk.work("a2a.bash"), desk.ok(&["completion", "bash"])).unwrap();
+    std::fs::write(desk.work("jar.txt"), "").unwrap();
+    let offered = |line: &str| {
+        let words: Vec<_> = line.split(' ').collect();
+        let (count, last) = (words.len() - 1, words[words.len() - 1]);
+        let script = format!(
+            "source ./a2a.bash; COMP_WORDS=({}); COMP_CWORD={count}; _a2a a2a '{last}' '{}' 2>/dev/null; echo \"${{COMPREPLY[@]}}\"",
+            words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" "),
+            words[count - 1],
+        );
+        let ran = finish(std::process::Command::new("bash").args(["-c", &script]).current_dir(desk.home.path("work")));
+        ran.out.trim_end().to_owned()
+    };
+    assert_eq!(offered("a2a send --transport "), "jsonrpc rest grpc");
+    assert_eq!(offered("a2a send --transport j"), "jsonrpc");
+    assert_eq!(offered("a2a send --output "), "text json table");
+    assert_eq!(offered("a2a task get --a2a-version 0"), "0.3 0.2 0.1");
+    assert_eq!(offered("a2a send --timeout j"), "j", "no file");
+    assert_eq!(offered("a2a send --file j"), "jar.txt");
+    assert_eq!(offered("a2a auth login --flow d"), "device");
+    assert!(!offered("a2a keys list --").contains("--bearer") && offered("a2a send --b").contains("--bearer"));
+}
+
 /// A2ACLI_CLI_002
 #[test]
 fn completion_is_a_script() {

@@ -31,6 +31,22 @@ fn each_value_shows_its_source() {
     assert_eq!(shown(&[], None), "timeout: 10m (built-in)");
 }
 
+/// A2ACLI_CONFIG_002: a flag goes before what is said elsewhere to the contrary, and that is what is shown.
+#[test]
+fn what_is_shown_is_what_is_in_force() {
+    let desk = Desk::new();
+    let shown = |flags: &[&str], variables: &[(&str, &str)]| {
+        let mut command = desk.command(&[&["config", "show"], flags].concat());
+        finish(command.envs(variables.iter().copied()).stdin(std::process::Stdio::null())).out
+    };
+    let out = shown(&["--stream"], &[("A2ACLI_ASYNC", "1")]);
+    assert!(out.contains("\nasync: false (flag --stream)\n") && out.contains("\nstream: true (flag)\n"), "{out}");
+    let out = shown(&["-e", "http://localhost:1", "--transport", "rest"], &[]);
+    assert!(out.contains("endpoint: http://localhost:1 (flag)\n") && !out.contains("agent-card: "), "{out}");
+    let out = shown(&["--jq", ".settings[] | select(.name == \"output\") | .value, .origin"], &[]);
+    assert_eq!(out, "json\n--jq\n");
+}
+
 /// A2ACLI_DEFAULT_001
 #[test]
 fn six_defaults_are_shown_and_changed_by_flags() {

@@ -217,7 +217,7 @@ fn the_link_of_a_task_that_wants_an_authorization_lets_it_go_on() {
 }
 
 /// Opens a page, given without its scheme.
-fn open(link: &str) -> String {
+pub(super) fn open(link: &str) -> String {
     let (host, path) = link.split_once('/').unwrap();
     let mut stream = std::net::TcpStream::connect(host).unwrap();
     write!(stream, "GET /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n").unwrap();
