@@ -5,23 +5,24 @@
 //! waits for somebody. A task that is handed over takes the conversation along; `/new` begins one with the first agent.
 
 mod command;
+mod input;
 mod talk;
 
 use std::{
-    io::{BufRead as _, IsTerminal as _},
+    io::IsTerminal as _,
     rc::Rc,
     time::{Duration, Instant},
 };
 
 use chancery_client::{Follow, Handoff, Journey};
-use chancery_core::{CancelTask, ContextId, GetTask, Message, Operations as _, Part, Role, SendMessage, SendReply, Task};
+use chancery_core::{CancelTask, ContextId, GetTask, Message, Operations as _, Part, Role, SendMessage, SendReply, Task, TaskState};
 use serde_json::json;
-use tokio::{
-    signal::unix::{Signal, SignalKind, signal},
-    sync::mpsc,
-};
 
-use self::{command::Line, talk::Talk};
+use self::{
+    command::Line,
+    input::{Heard, Input},
+    talk::Talk,
+};
 use crate::{
     args::{Chat, PartFlag},
     connect::{self, Agent, Capability},
@@ -63,12 +64,13 @@ pub(crate) async fn run(given: &Context, args: &Chat) -> Result<(), Trouble> {
         (false, true) => View::Whole,
         (false, false) => View::Live,
     };
+    let colored = matches!(&view, View::Talk(talk) if talk.is_colored());
     let mut session = Session {
         context,
         place: home.clone(),
         home,
         streams: !args.no_stream,
-        lines: lines(),
+        input: Input::new(context, ears, colored),
         view,
         context_id: context.settings.context_id.as_deref().map(ContextId::from),
         known: Known::default(),
@@ -124,7 +126,7 @@ struct Session<'a> {
     /// Whether streams may be used.
     streams: bool,
     /// What the user types.
-    lines: mpsc::Receiver<std::io::Result<String>>,
+    input: Input<'a>,
     view: View<'a>,
     context_id: Option<ContextId>,
     /// The last task.
@@ -156,30 +158,20 @@ impl Session<'_> {
         }
         let mut warned = false;
         loop {
-            // Heard before the prompt stands there, and anew each time: what a wait heard was meant for it.
-            let mut signals = (heard(SignalKind::interrupt())?, heard(SignalKind::terminate())?);
-            if let View::Talk(talk) = &mut self.view {
-                talk.prompt()?;
-            }
-            let line = match next_line(&mut self.lines, &mut signals).await? {
+            let prompt = match &mut self.view {
+                View::Talk(talk) => Some(talk.prompt()?),
+                _ => None,
+            };
+            let line = match self.input.next(prompt).await? {
                 Heard::Line(line) => line,
-                Heard::End => {
-                    if let View::Talk(_) = self.view {
-                        self.context.printer.write("\n")?;
-                    }
-                    return Ok(());
-                }
-                // The terminal has thrown the line away.
+                Heard::End => return Ok(()),
+                // The line is thrown away.
                 Heard::Signal(130) if self.is_talk() && !warned => {
                     warned = true;
-                    self.context.printer.write("\n")?;
                     self.remark("Ctrl-C again, Ctrl-D or /quit ends the chat")?;
                     continue;
                 }
-                Heard::Signal(exit) => {
-                    self.context.printer.write(if self.is_talk() { "\n" } else { "" })?;
-                    return Err(Trouble::stopped(exit));
-                }
+                Heard::Signal(exit) => return Err(Trouble::stopped(exit)),
             };
             warned = false;
             match self.line(&line).await {
@@ -233,7 +225,7 @@ impl Session<'_> {
     async fn say(&mut self, words: &str) -> Result<(), Trouble> {
         let mut parts: Vec<_> = Some(words).filter(|words| !words.trim().is_empty()).map(Part::text).into_iter().collect();
         parts.extend(self.attached.iter().cloned());
-        if parts.is_empty() {
+        if self.has_gone_on(!parts.is_empty()).await? || parts.is_empty() {
             return Ok(());
         }
         let mut message = Message::new(Role::User, parts);
@@ -282,6 +274,32 @@ impl Session<'_> {
                 self.halted(&wait, halt)
             }
         }
+    }
+
+    /// Whether the task that waited for an authorization has gone on without a message. What came of it is shown then.
+    async fn has_gone_on(&mut self, speaks: bool) -> Result<bool, Trouble> {
+        let waiting = self.known.task.clone().filter(|_| self.known.state == TaskState::AuthRequired);
+        let Some(task) = waiting else { return Ok(false) };
+        let task = self.read(GetTask::new(task)).await?;
+        if task.state() == TaskState::AuthRequired {
+            if !speaks {
+                self.remark("the task still waits for the authorization")?;
+            }
+            return Ok(false);
+        }
+        if speaks {
+            self.remark("the task has gone on by itself, and what you said was not sent")?;
+        }
+        let reply = self.settled(task).await?;
+        let reply = self.followed(reply).await?;
+        let known = report::known(&reply);
+        match &mut self.view {
+            View::Talk(talk) => talk.end(reply.task().map(Task::state), known.task.as_ref(), None)?,
+            View::Live => report::outcome(&self.place.context, &known, reply.task()),
+            View::Whole => self.context.printer.line(&reply)?,
+        }
+        self.note(known);
+        Ok(true)
     }
 
     /// The answer of whoever has the task in the end. The conversation goes on there.
@@ -333,15 +351,11 @@ impl Session<'_> {
     /// Whether somebody at a terminal wants to go on with another agent.
     async fn agrees(&mut self, handoff: &Handoff) -> Result<bool, Trouble> {
         let View::Talk(talk) = &mut self.view else { return Ok(false) };
-        talk.question(&format!("The task was {handoff}. Go on there? [y/N]"))?;
-        let mut signals = (heard(SignalKind::interrupt())?, heard(SignalKind::terminate())?);
-        match next_line(&mut self.lines, &mut signals).await? {
+        let question = talk.question(&format!("The task was {handoff}. Go on there? [y/N]"))?;
+        match self.input.next(Some(question)).await? {
             Heard::Line(line) => Ok(matches!(line.trim(), "y" | "Y" | "yes")),
             Heard::Signal(143) => Err(Trouble::stopped(143)),
-            Heard::Signal(_) | Heard::End => {
-                self.context.printer.write("\n")?;
-                Ok(false)
-            }
+            Heard::Signal(_) | Heard::End => Ok(false),
         }
     }
 
@@ -364,10 +378,8 @@ impl Session<'_> {
                 if let Some(transfer) = reply.task().and_then(report::transfer) {
                     talk.remark(&format!("handed over to {} task {}", transfer.agent_endpoint, transfer.task_id))?;
                 }
-                if let (Some(chancery_core::TaskState::AuthRequired), Some(command)) =
-                    (state, resume::command(&self.place.context.settings, &known))
-                {
-                    talk.remark("when that is done, say so here, or run")?;
+                if let (Some(TaskState::AuthRequired), Some(command)) = (state, resume::command(&self.place.context.settings, &known)) {
+                    talk.remark("when that is done, press Enter or say so here, or run")?;
                     talk.command(&command)?;
                 }
             }
@@ -545,43 +557,4 @@ async fn send(wait: &mut Wait<'_>, streams: bool, request: SendMessage, screen: 
         true => wait.send(request, Mode::Stream, screen).await,
         false => wait.send_and_poll(request, screen).await,
     }
-}
-
-/// What comes from the user.
-enum Heard {
-    Line(String),
-    Signal(u8),
-    End,
-}
-
-fn heard(kind: SignalKind) -> Result<Signal, Trouble> {
-    signal(kind).map_err(|error| Trouble::internal(format!("signals cannot be heard: {error}")))
-}
-
-async fn next_line(lines: &mut mpsc::Receiver<std::io::Result<String>>, signals: &mut (Signal, Signal)) -> Result<Heard, Trouble> {
-    let (interrupt, terminate) = signals;
-    tokio::select! {
-        biased;
-        _ = terminate.recv() => Ok(Heard::Signal(143)),
-        _ = interrupt.recv() => Ok(Heard::Signal(130)),
-        line = lines.recv() => match line {
-            Some(Ok(line)) => Ok(Heard::Line(line)),
-            Some(Err(error)) => Err(Trouble::usage(format!("stdin cannot be read: {error}"))),
-            None => Ok(Heard::End),
-        }
-    }
-}
-
-/// The lines of stdin. Reading them blocks, and a read cannot be taken back, so they have a thread, which ends with
-/// the process.
-fn lines() -> mpsc::Receiver<std::io::Result<String>> {
-    let (sender, receiver) = mpsc::channel(1);
-    std::thread::spawn(move || {
-        for line in std::io::stdin().lock().lines() {
-            if sender.blocking_send(line).is_err() {
-                return;
-            }
-        }
-    });
-    receiver
 }

@@ -4,6 +4,7 @@ use std::{cell::Cell, collections::HashMap, rc::Rc, time::Duration};
 
 use chancery_core::{Artifact, ArtifactId, ArtifactUpdate, Content, Event, Message, Part, Task, TaskId, TaskState};
 
+use super::input::Prompt;
 use crate::{
     context::Context,
     print::{
@@ -78,16 +79,22 @@ impl<'a> Talk<'a> {
         self.idle.clone()
     }
 
-    /// Asks the user for a line.
-    pub(super) fn prompt(&mut self) -> Result<(), Trouble> {
-        self.end_line()?;
-        self.printer.write(&format!("{} ", self.colored(YOU, "you>")))
+    /// Whether there are colors.
+    pub(super) fn is_colored(&self) -> bool {
+        self.colored
     }
 
-    /// Asks the user something that is not for the agent.
-    pub(super) fn question(&mut self, words: &str) -> Result<(), Trouble> {
+    /// Ends what is being written, and asks the user for a line.
+    pub(super) fn prompt(&mut self) -> Result<Prompt, Trouble> {
         self.end_line()?;
-        self.printer.write(&format!("{} ", clean(words).replace('\n', " ")))
+        Ok(Prompt { plain: "you> ".to_owned(), styled: format!("{} ", self.colored(YOU, "you>")), kept: true })
+    }
+
+    /// As [`prompt`](Self::prompt), for something that is not for the agent.
+    pub(super) fn question(&mut self, words: &str) -> Result<Prompt, Trouble> {
+        self.end_line()?;
+        let plain = format!("{} ", clean(words).replace('\n', " "));
+        Ok(Prompt { styled: plain.clone(), plain, kept: false })
     }
 
     /// Another agent speaks from now on.

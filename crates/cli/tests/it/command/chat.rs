@@ -104,7 +104,8 @@ fn parts_are_collected_for_the_next_message() {
 fn a_terminal_shows_both_sides_and_every_state() {
     let desk = Desk::new();
     let mut terminal = Terminal::new(&desk, "a2a chat", &PLAIN);
-    terminal.until("Demo 0.1.0 over JSONRPC 1.0. /help for commands.\r\nyou> ");
+    terminal.until("Demo 0.1.0 over JSONRPC 1.0. /help for commands.\r\n");
+    terminal.until("you> ");
     for (said, answer, state) in [
         ("hi", "demo> hi   ", "[COMPLETED "),
         ("ask", "demo> Which city?", "[INPUT_REQUIRED task "),
@@ -133,7 +134,8 @@ fn a_terminal_shows_both_sides_and_every_state() {
     terminal.until("Resume with: a2a chat");
     let (code, seen) = terminal.end();
     assert_eq!(code, 0);
-    assert!(!seen.contains('\u{1b}'), "{seen:?}");
+    let codes = seen.split("\u{1b}[").skip(1).filter_map(|rest| rest.chars().find(char::is_ascii_alphabetic));
+    assert!(!codes.into_iter().any(|code| code == 'm'), "no colors: {seen:?}");
 }
 
 #[test]
@@ -203,4 +205,86 @@ fn streams_are_used_unless_they_are_not_wanted() {
     assert_eq!(desk.calls("SendStreamingMessage"), 0);
     desk.run_with("hi\n", &["chat"]);
     assert_eq!(desk.calls("SendStreamingMessage"), 1);
+}
+
+#[test]
+fn lines_are_edited_and_come_back_in_the_next_conversation() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let desk = Desk::new();
+    let mut terminal = Terminal::new(&desk, "a2a chat", &PLAIN);
+    terminal.until("you> ");
+    // Two to the left, and one character instead of another; then to the end and the rest of it.
+    terminal.press("fire hall\u{1b}[D\u{1b}[D\u{7f}i\u{5}s\r");
+    terminal.until("demo> fire hills ");
+    terminal.until("you> ");
+    terminal.say(" secret");
+    terminal.until("demo> ");
+    terminal.until("you> ");
+    terminal.say("/quit");
+    assert_eq!(terminal.end().0, 0);
+    let file = desk.home.path(".local/state/a2a-cli/chat-history");
+    let kept = std::fs::read_to_string(&file).unwrap();
+    assert!(kept.contains("fire hills\n") && !kept.contains("secret"), "{kept}");
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
+    let mut terminal = Terminal::new(&desk, "a2a chat", &PLAIN);
+    terminal.until("you> ");
+    // Up: /quit, and up again.
+    terminal.press("\u{1b}[A\u{1b}[A\r");
+    terminal.until("demo> fire hills ");
+    terminal.until("you> ");
+    terminal.press("\u{4}");
+    assert_eq!(terminal.end().0, 0);
+}
+
+/// The editor changes how the terminal works; whoever ends the chat from outside gets it back as it was.
+#[test]
+fn a_chat_that_is_terminated_leaves_the_terminal_as_it_was() {
+    let desk = Desk::new();
+    let mut terminal =
+        Terminal::new(&desk, "sh -c 'echo pid $$; exec \"$0\" chat' \"$A2A\"; stty -a", &[("A2A", env!("CARGO_BIN_EXE_a2a"))]);
+    terminal.until("pid ");
+    let pid = terminal.until("\r\n").trim().to_owned();
+    terminal.until("you>");
+    assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    let (_, seen) = terminal.end();
+    let modes: Vec<_> = seen.split_whitespace().collect();
+    assert!(["icanon", "echo", "isig"].iter().all(|mode| modes.contains(mode)), "{seen}");
+}
+
+#[test]
+fn a_terminal_without_a_cursor_has_plain_lines() {
+    let desk = Desk::new();
+    let mut terminal = Terminal::new(&desk, "a2a chat", &[("TERM", "dumb")]);
+    terminal.until("you> ");
+    terminal.say("hi");
+    terminal.until("demo> hi");
+    terminal.until("you> ");
+    terminal.press("\u{4}");
+    let (code, seen) = terminal.end();
+    assert!(code == 0 && !seen.contains('\u{1b}'), "{seen:?}");
+}
+
+/// A2ACLI_AUTH_011: a task that was authorized elsewhere goes on without a message, and Enter shows what came of it.
+#[test]
+fn an_authorization_is_given_elsewhere_and_the_conversation_goes_on() {
+    let desk = Desk::new();
+    let mut terminal = Terminal::new(&desk, "a2a chat", &PLAIN);
+    terminal.until("you> ");
+    for said in ["", "done"] {
+        terminal.say("login");
+        terminal.until("  http://");
+        let link = terminal.until("\r\n").trim().to_owned();
+        terminal.until("you> ");
+        terminal.say("");
+        terminal.until("still waits for the authorization");
+        terminal.until("you> ");
+        assert!(super::task::open(&link).contains("the task goes on"));
+        terminal.say(said);
+        let shown = terminal.until("[COMPLETED]");
+        assert!(shown.contains("demo> Signed in. ") && shown.contains("was not sent") != said.is_empty(), "{shown}");
+        terminal.until("you> ");
+    }
+    terminal.press("\u{4}");
+    assert_eq!(terminal.end().0, 0);
 }
