@@ -136,4 +136,8 @@ fn a_piped_chat_loses_no_turn() {
     assert_eq!(ran.out.matches("Which city?").count(), 2, "{ran:?}");
     let places: Vec<_> = ["Which city?", "Booked for Paris.", "Booked for Rome."].map(|words| ran.out.find(words)).into_iter().collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{ran:?}");
+    let ran = desk.run_with("book\nParis\n", &["chat", "-a", &agent, "-o", "json"]);
+    let turns: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let states: Vec<_> = turns.iter().map(|turn| turn["task"]["status"]["state"].as_str().unwrap()).collect();
+    assert_eq!(states, ["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_COMPLETED"], "{ran:?}");
 }
