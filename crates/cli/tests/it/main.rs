@@ -12,5 +12,6 @@ mod readme;
 mod receiver;
 mod refused;
 mod resume;
+mod scope_guide;
 mod serve;
 mod voice;
