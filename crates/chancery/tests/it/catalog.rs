@@ -35,7 +35,8 @@ async fn a_server_without_an_agent_at_the_root_lists_those_it_has() {
         let listed = get(&running, "/.well-known/ai-catalog.json", "*/*").await;
         assert_eq!((listed.0, listed.1.as_str()), (200, "application/json"));
         let mut found = cards(&listed.2);
-        (found.sort(), expected.sort());
+        found.sort();
+        expected.sort();
         assert_eq!(found, expected);
         assert_eq!(get(&running, "/", "application/json").await, listed);
         let (status, content_type, page) = get(&running, "/", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8").await;
