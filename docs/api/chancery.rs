@@ -128,6 +128,7 @@ impl Server {
     pub fn shared_store(mut self, store: Arc<dyn Store>) -> Self {}
     pub fn data(mut self, folder: impl Into<PathBuf>) -> Self {}
     pub fn public_url(mut self, url: impl Into<String>) -> Self {}
+    pub fn hosts(mut self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {}
     pub fn versions(mut self, versions: impl IntoIterator<Item = Version>) -> Self {}
     pub fn bindings(mut self, bindings: impl IntoIterator<Item = Binding>) -> Self {}
     pub fn lenient_version(mut self, lenient: bool) -> Self {}

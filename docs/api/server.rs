@@ -126,9 +126,9 @@ impl http_body::Body for Body {
 
 // card.rs
 pub trait CardSigner: Send + Sync {
-    fn sign(&self, card: &mut Card) -> Result<()>;
-    fn sign_extended(&self, card: &mut Card) -> Result<()>;
-    fn sign_snake(&self, card: Value) -> Result<Value>;
+    fn sign(&self, card: &mut Card, base: &str) -> Result<()>;
+    fn sign_extended(&self, card: &mut Card, base: &str) -> Result<()>;
+    fn sign_snake(&self, card: Value, base: &str) -> Result<Value>;
     fn keys(&self) -> Vec<Value>;
 }
 
@@ -255,6 +255,9 @@ pub struct Builder {}
 impl Builder {
     pub fn endpoint(mut self, endpoint: Endpoint) -> Self {}
     pub fn base_url(mut self, url: impl Into<String>) -> Self {}
+    pub fn hosts(mut self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {}
+    pub fn demand_host(mut self, demand: bool) -> Self {}
+    pub fn unnamed(mut self, path: impl Into<String>) -> Self {}
     pub fn several(mut self, several: bool) -> Self {}
     pub fn versions(mut self, versions: impl IntoIterator<Item = Version>) -> Self {}
     pub fn bindings(mut self, bindings: impl IntoIterator<Item = Binding>) -> Self {}

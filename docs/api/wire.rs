@@ -178,6 +178,7 @@ pub struct Facts {
     pub has_handoffs: bool,
     pub streams_in_pieces: bool,
     pub resumes_streams: bool,
+    pub errors_of_streams_are_events: bool,
     pub has_two_extension_headers: bool,
 }
 #[must_use]
