@@ -83,6 +83,7 @@ impl Client {
 pub trait Credentials: Send + Sync {
     async fn credential(&self, asked: &Asked<'_>) -> Result<Option<Credential>>;
     async fn renew(&self, _asked: &Asked<'_>) -> Result<bool> {}
+    fn names(&self, _origin: &str) -> bool {}
     fn given(&self) -> Vec<CredentialKind> {}
 }
 #[derive(Debug, Clone, Copy)]
@@ -224,6 +225,7 @@ pub use observer::{
 };
 pub use peers::Peers;
 pub use reply::{Events, Reply, Update};
+pub use request::RequestBuilder;
 pub use trouble::{Trouble, TroubleKind};
 pub use trust::SignedCards;
 pub use wait::TaskWait;
@@ -394,6 +396,7 @@ pub struct WireEvent<'a> {
 pub enum Notice {
     UnusedCredential(CredentialKind),
     Unencrypted { origin: String },
+    Withheld { origin: String },
     Retry { operation: Operation, attempt: u32, pause: Duration, reason: String },
     Fallback { version: Version, binding: Binding, reason: String },
     Resubscribe { attempt: u32, reason: String },
@@ -463,6 +466,32 @@ impl Update {
 }
 impl fmt::Display for Update {}
 
+// request.rs
+#[derive(Debug, Clone)]
+#[must_use = "nothing is sent before `send` or `stream`"]
+pub struct RequestBuilder {}
+impl Client {
+    pub fn request(&self, message: impl Into<Message>) -> RequestBuilder {}
+}
+impl RequestBuilder {
+    pub fn to_task(mut self, task: impl Into<TaskId>) -> Self {}
+    pub fn in_context(mut self, context: impl Into<ContextId>) -> Self {}
+    pub fn referring_to(mut self, task: impl Into<TaskId>) -> Self {}
+    pub fn history_length(mut self, messages: u32) -> Self {}
+    pub fn accepted_output_modes(
+        mut self,
+        modes: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {}
+    pub fn push(mut self, config: PushConfig) -> Self {}
+    pub fn return_immediately(mut self) -> Self {}
+    pub fn metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {}
+    pub fn extension(mut self, uri: impl Into<String>) -> Self {}
+    pub fn timeout(mut self, limit: Duration) -> Self {}
+    pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {}
+    pub async fn send(self) -> Result<Reply> {}
+    pub async fn stream(self) -> Result<Events> {}
+}
+
 // trouble.rs
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -475,7 +504,9 @@ pub enum TroubleKind {
     CardRefused,
     CardUntrusted,
     NoInterface,
+    NotOffered,
     CredentialsMissing,
+    CredentialsWithheld,
     Refused,
     Status,
     DryRun,

@@ -303,6 +303,7 @@ impl Error {
     pub const DOMAIN: &'static str = ..;
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {}
     pub fn task_not_found(id: impl AsRef<str>) -> Self {}
+    pub fn push_config_not_found(task: impl AsRef<str>, id: impl AsRef<str>) -> Self {}
     pub fn invalid_param(
         field: impl Into<String>,
         description: impl Into<String>,
