@@ -23,11 +23,23 @@ impl Target {
 pub fn listed(options: &Options) -> Vec<Finding> {}
 #[must_use]
 pub fn explained(id: &str) -> Option<(Finding, String)> {}
-pub async fn run(
-    target: &Target,
-    options: &Options,
-    progress: &dyn Fn(Progress<'_>),
-) -> Result<Report> {}
+
+// card.rs
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct CardReport {
+    pub card: Option<Card>,
+    pub findings: Vec<CardFinding>,
+}
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CardFinding {
+    pub pointer: String,
+    pub message: String,
+}
+impl fmt::Display for CardFinding {}
+#[must_use]
+pub fn card(json: &[u8]) -> CardReport {}
 
 // checks/mod.rs
 checks! {
@@ -287,6 +299,8 @@ pub struct Report {
     pub tool: String,
     pub findings: Vec<Finding>,
     pub took: Duration,
+    pub late: usize,
+    pub complete: bool,
     pub verdict: (String, bool),
 }
 impl Default for Report {}
@@ -298,12 +312,14 @@ impl Report {
 
 // lib.rs
 pub use self::{
-    agent::{Target, explained, listed, run},
+    agent::{Target, explained, listed},
+    card::{CardFinding, CardReport, card},
     error::Error, faults::self_test, finding::{Finding, Level, Report, Status},
+    run::{Run, run},
     selection::Selection,
 };
 pub type Result<T, E = Error> = std::result::Result<T, E>;
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Options {
     pub suite: Suite,
     pub level: Level,
@@ -311,7 +327,10 @@ pub struct Options {
     pub read_only: bool,
     pub versions: Vec<String>,
     pub fail_on: FailOn,
+    pub timeout: Duration,
+    pub on_timeout: OnTimeout,
 }
+impl Default for Options {}
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Suite {
     Core,
@@ -327,10 +346,15 @@ pub enum FailOn {
     Should,
     Never,
 }
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnTimeout {
+    Skip,
+    Fail,
+}
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Progress<'a> {
-    Begun { id: &'a str, place: &'a str },
+    Begun { id: &'a str, place: &'a str, title: &'a str, number: usize, total: usize },
     Done { id: &'a str, place: &'a str, status: Status, took: Duration },
 }
 
@@ -339,6 +363,19 @@ impl Report {
     pub fn junit(&self) -> String {}
     pub fn html(&self) -> String {}
     pub fn markdown(&self) -> String {}
+}
+
+// run.rs
+pub async fn run(
+    target: &Target,
+    options: &Options,
+    progress: &dyn Fn(Progress<'_>),
+) -> Result<Report> {}
+pub struct Run<'a> {}
+impl<'a> Run<'a> {
+    pub async fn begin(target: &Target, options: &'a Options) -> Result<Self> {}
+    pub async fn next(&mut self, progress: &dyn Fn(Progress<'_>)) -> bool {}
+    pub fn report(self) -> Report {}
 }
 
 // selection.rs

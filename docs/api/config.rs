@@ -221,6 +221,7 @@ pub struct Lattice {
     pub approvers: Vec<String>,
     pub roots: Vec<(u32, String)>,
 }
+pub fn workflow(file: &Path) -> Result<Workflow> {}
 
 // lib.rs
 pub mod auth;
@@ -230,7 +231,8 @@ pub use self::{
     auth::{Auth, Tls},
     backend::Backend, error::{Error, nearest},
     handoff::{Handoff, OnAmbiguous, OnMessageReply, Peer},
-    lattice::Lattice, quantity::{duration, size},
+    lattice::{Lattice, workflow},
+    quantity::{duration, size},
     signing::{Key, Signing},
     watch::Watch,
 };

@@ -154,6 +154,7 @@ pub struct EdgeReport {
     pub effective: BTreeSet<String>,
     pub ok: bool,
     pub violation: Option<Violation>,
+    pub unchecked: Option<String>,
 }
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -289,10 +290,11 @@ pub use caps::{
 pub use check::{AgentReport, Code, EdgeReport, Finding, Known, Level, Report, Trust};
 pub use gate::{Arrival, Denied, Gate, Passage, Passed, Strictness};
 pub use pattern::{Audience, Mode, Name, Origin, Pattern, PatternError, Patterns};
+pub use read::WorkflowError;
 pub use scope::Scope;
 #[cfg(feature = "biscuit")]
 pub use token::{Grant, Hop, Issuer, Needs, Roots, Seen, TokenError, Vocabulary};
-pub use workflow::{Agent, Edge, OnViolation, Workflow, WorkflowError};
+pub use workflow::{Agent, Edge, OnViolation, Workflow};
 
 // pattern.rs
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -362,6 +364,25 @@ impl Report {
     pub fn to_dot(&self) -> String {}
     pub fn to_mermaid(&self) -> String {}
     pub fn to_svg(&self) -> String {}
+}
+
+// read.rs
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkflowError {}
+impl WorkflowError {
+    pub fn message(&self) -> &str {}
+    pub fn wrong(&self) -> Option<&str> {}
+    pub fn allowed(&self) -> &[String] {}
+    pub fn span(&self) -> Option<Range<usize>> {}
+    pub fn line(&self) -> Option<usize> {}
+}
+impl fmt::Display for WorkflowError {}
+impl std::error::Error for WorkflowError {}
+impl Workflow {
+    pub fn parse(text: &str) -> Result<Self, WorkflowError> {}
+}
+impl Scope {
+    pub fn parse(json: &[u8]) -> Result<Self, WorkflowError> {}
 }
 
 // scope.rs
@@ -525,15 +546,7 @@ pub enum OnViolation {
     Fail,
     Escalate,
 }
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum WorkflowError {
-    Unreadable(toml::de::Error),
-    Twice(String),
-    Empty,
-}
 impl Workflow {
-    pub fn parse(text: &str) -> Result<Self, WorkflowError> {}
     pub fn agent(&self, id: &str) -> Option<&Agent> {}
     pub fn reachable<'a>(&'a self, from: &'a str) -> BTreeSet<&'a str> {}
     pub fn edge(&self, from: &str, to: &str, kind: Kind) -> Option<&Edge> {}
