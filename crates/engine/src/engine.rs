@@ -219,7 +219,6 @@ impl Builder {
     }
 
     /// What was said about how tasks are run.
-    #[must_use]
     pub fn options(&self) -> &Options {
         &self.options
     }
