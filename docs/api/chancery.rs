@@ -46,8 +46,8 @@ pub use chancery_server as server;
 #[cfg(feature = "client")]
 pub use chancery_client::{Client, Follow, Keyring, Peers, Secrets};
 pub use chancery_core::{
-    Artifact, Caller, Card, Content, Error, ErrorKind, Event, Message, Operations, Part,
-    Result, Role, Skill, Task, TaskState,
+    Artifact, Caller, Card, Content, Error, ErrorKind, Event, EventStream, Message,
+    Operations, Part, Result, Role, Skill, Task, TaskState,
 };
 pub use chancery_engine::{
     Agent, Engine, Failure, OnRestart, Outcome, Turn,
@@ -92,8 +92,11 @@ impl Mount {
 // options.rs
 impl Server {
     pub fn on_restart(self, policy: OnRestart) -> Self {}
+    pub fn store(self, store: impl Store) -> Self {}
+    pub fn shared_store(self, store: Arc<dyn Store>) -> Self {}
+    pub fn schedule(self, schedule: Schedule) -> Self {}
     pub fn turn_timeout(self, limit: Duration) -> Self {}
-    pub fn task_after(self, patience: Duration) -> Self {}
+    pub fn task_after(self, patience: impl Into<Option<Duration>>) -> Self {}
     pub fn retention(self, age: Option<Duration>) -> Self {}
     pub fn lease(self, lease: Duration) -> Self {}
     pub fn reopen(self, reopen: bool) -> Self {}
@@ -124,8 +127,6 @@ impl Server {
     pub fn several() -> Self {}
     pub fn agent(self, path: impl Into<String>, agent: Builder) -> Self {}
     pub fn mount(mut self, mount: Mount) -> Self {}
-    pub fn store(self, store: impl Store) -> Self {}
-    pub fn shared_store(mut self, store: Arc<dyn Store>) -> Self {}
     pub fn data(mut self, folder: impl Into<PathBuf>) -> Self {}
     pub fn public_url(mut self, url: impl Into<String>) -> Self {}
     pub fn hosts(mut self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {}
@@ -140,13 +141,14 @@ impl Server {
         A: Future<Output = http::Response<Bytes>> + Send + 'static,
     {}
     pub fn guard(mut self, guard: Guard) -> Self {}
-    pub fn schedule(mut self, schedule: Schedule) -> Self {}
     pub fn tls(mut self, tls: Tls) -> Self {}
     pub fn auth(mut self, auth: Auth) -> Self {}
     pub fn scope_tokens(mut self, tokens: Arc<dyn ScopeTokens>) -> Self {}
     pub fn signing(mut self, signing: Signing) -> Self {}
     pub fn catalog(mut self, prefix: impl Into<String>) -> Self {}
     pub fn peers(mut self, peers: impl Peers + 'static) -> Self {}
+    pub fn sequence(mut self, sequence: bool) -> Self {}
+    pub fn quiet(mut self) -> Self {}
     pub fn grace(mut self, grace: Duration) -> Self {}
     pub async fn serve(self, address: impl Into<Address>) -> Result<()> {}
     pub async fn bind(self, address: impl Into<Address>) -> Result<Running> {}
@@ -214,6 +216,7 @@ impl Reply {
     pub fn into_inner(self) -> SendReply {}
     pub fn expect_message(&self, text: &str) -> &Self {}
     pub fn expect_completed(&self) -> &Self {}
+    pub fn expect_reply(&self, words: &str) -> &Self {}
     pub fn expect_input_required(&self, question: &str) -> &Self {}
     pub fn expect_auth_required(&self, words: &str) -> &Self {}
     pub fn expect_failed(&self, words: &str) -> &Self {}

@@ -701,7 +701,7 @@ pub use json::Object;
 pub use lazy::{EncodedTask, LazyTask};
 pub use message::{Message, Role};
 pub use note::{Notes, Remarks};
-pub use operations::{Answer, EventStream, Operations, call};
+pub use operations::{Answer, Operations, call};
 pub use origin::{Binding, FileBytes, Origin, Version};
 pub use part::{Content, Part};
 pub use peer::{Peer, Peers};
@@ -714,6 +714,7 @@ pub use request::{
 };
 pub use secret::Secret;
 pub use security::{SecurityRequirement, SecurityScheme};
+pub use stream::EventStream;
 pub use task::{Record, Task, TaskState, TaskStatus};
 pub use time::{Timestamp, TimestampError};
 pub use validate::{Check, Limits, Validate};
@@ -774,7 +775,6 @@ impl Remarks {
 }
 
 // operations.rs
-pub type EventStream = Pin<Box<dyn Stream<Item = Result<(Seq, SharedEvent)>> + Send>>;
 pub trait Operations: Send + Sync {
     async fn send_message(
         &self,
@@ -1360,6 +1360,23 @@ impl OpenIdConnectScheme {
 impl OAuthFlow {
     pub fn scopes(&self) -> &Scopes {}
 }
+
+// stream.rs
+#[must_use = "a stream does nothing until it is read"]
+pub struct EventStream(_);
+impl EventStream {
+    pub fn new(
+        events: impl Stream<Item = Result<(Seq, SharedEvent)>> + Send + 'static,
+    ) -> Self {}
+    pub async fn try_next(&mut self) -> Result<Option<(Seq, SharedEvent)>> {}
+    pub fn as_mut(
+        &mut self,
+    ) -> Pin<&mut (dyn Stream<Item = Result<(Seq, SharedEvent)>> + Send + 'static)> {}
+}
+impl Stream for EventStream {
+    type Item = Result<(Seq, SharedEvent)>;
+}
+impl fmt::Debug for EventStream {}
 
 // sync.rs
 pub fn unpoisoned<G>(locked: LockResult<G>) -> G {}

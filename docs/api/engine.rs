@@ -13,6 +13,7 @@ where
 #[non_exhaustive]
 pub enum Outcome {
     Reply(Message),
+    Message(Message),
     Completed,
     CompletedWith(Box<Artifact>),
     InputRequired(Message),
@@ -23,7 +24,8 @@ pub enum Outcome {
 }
 impl Outcome {
     pub fn reply(part: impl Into<Part>) -> Self {}
-    pub fn artifact(artifact: Artifact) -> Self {}
+    pub fn message(part: impl Into<Part>) -> Self {}
+    pub fn complete_with(artifact: Artifact) -> Self {}
     pub fn ask(question: impl Into<Part>) -> Self {}
     pub fn require_auth(what: impl Into<Part>) -> Self {}
     pub fn reject(why: impl Into<Part>) -> Self {}
@@ -255,24 +257,27 @@ impl Engine {
 }
 impl Builder {
     pub fn card(&self) -> &Card {}
+    pub fn key(&self) -> Option<&str> {}
+    pub fn options(&self) -> &Options {}
     pub fn with_cards(mut self, mut change: impl FnMut(&mut Card)) -> Self {}
-    pub fn store(mut self, store: impl Store) -> Self {}
-    pub fn shared_store(mut self, store: Arc<dyn Store>) -> Self {}
+    pub fn store(self, store: impl Store) -> Self {}
+    pub fn shared_store(self, store: Arc<dyn Store>) -> Self {}
     pub fn name(mut self, name: impl Into<String>) -> Self {}
     pub fn extended_card(mut self, card: Card) -> Self {}
-    pub fn sender(mut self, sender: impl Sender) -> Self {}
-    pub fn schedule(mut self, schedule: Schedule) -> Self {}
+    pub fn has_extended_card(&self) -> bool {}
+    pub fn sender(self, sender: impl Sender) -> Self {}
+    pub fn schedule(self, schedule: Schedule) -> Self {}
     pub fn on_restart(self, policy: OnRestart) -> Self {}
     pub fn lease(self, lease: Duration) -> Self {}
-    pub fn task_after(self, patience: Duration) -> Self {}
+    pub fn task_after(self, patience: impl Into<Option<Duration>>) -> Self {}
     pub fn turn_timeout(self, limit: Duration) -> Self {}
     pub fn retention(self, age: Option<Duration>) -> Self {}
     pub fn reopen(self, reopen: bool) -> Self {}
     pub fn passing(self, passing: Passing) -> Self {}
     pub fn defaults(self, options: &Options) -> Self {}
     pub fn reach(mut self, peers: Arc<dyn Peers>, base_url: impl Into<String>) -> Self {}
-    pub fn base_url(mut self, url: impl Into<String>) -> Self {}
-    pub fn tokens(mut self, tokens: impl Tokens + 'static) -> Self {}
+    pub fn base_url(self, url: impl Into<String>) -> Self {}
+    pub fn tokens(self, tokens: impl Tokens + 'static) -> Self {}
     pub fn clock(self, clock: impl Clock) -> Self {}
     pub fn by_hand(self) -> Self {}
     pub fn start(self) -> Engine {}
@@ -302,14 +307,21 @@ impl Options {
     pub fn new() -> Self {}
     pub fn on_restart(mut self, policy: OnRestart) -> Self {}
     pub fn lease(mut self, lease: Duration) -> Self {}
-    pub fn task_after(mut self, patience: Duration) -> Self {}
+    pub fn task_after(mut self, patience: impl Into<Option<Duration>>) -> Self {}
     pub fn turn_timeout(mut self, limit: Duration) -> Self {}
     pub fn retention(mut self, age: Option<Duration>) -> Self {}
     pub fn reopen(mut self, reopen: bool) -> Self {}
     pub fn passing(mut self, passing: Passing) -> Self {}
+    pub fn reach(mut self, peers: Arc<dyn Peers>) -> Self {}
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {}
+    pub fn tokens(mut self, tokens: impl Tokens + 'static) -> Self {}
+    pub fn shared_store(mut self, store: Arc<dyn Store>) -> Self {}
+    pub fn sender(mut self, sender: impl Sender) -> Self {}
+    pub fn schedule(mut self, schedule: Schedule) -> Self {}
     pub fn clock(mut self, clock: impl Clock) -> Self {}
     pub fn by_hand(mut self) -> Self {}
     pub fn or(self, others: &Self) -> Self {}
+    pub fn has_store(&self) -> bool {}
     pub fn said(&self) -> Vec<&'static str> {}
 }
 impl fmt::Debug for Options {}
@@ -844,6 +856,7 @@ impl Turn {
         &self,
         words: impl Into<Part>,
     ) -> impl Future<Output = Result<(), Failure>> {}
+    pub fn working(&self) -> impl Future<Output = Result<(), Failure>> {}
     pub fn progress(&self, done: f64) -> impl Future<Output = Result<(), Failure>> {}
     pub fn artifact(&self, name: impl Into<String>) -> ArtifactWriter {}
     pub fn publish(
@@ -868,5 +881,9 @@ impl ArtifactWriter {
         &mut self,
         parts: impl IntoIterator<Item = P>,
     ) -> Result<(), Failure> {}
-    pub async fn finish(mut self) -> Result<(), Failure> {}
+    pub async fn finish(self) -> Result<(), Failure> {}
+    pub async fn finish_with<P: Into<Part>>(
+        mut self,
+        parts: impl IntoIterator<Item = P>,
+    ) -> Result<(), Failure> {}
 }
