@@ -4,6 +4,7 @@
 //!  here.rs         settings, variables, proxies, token, a2a.toml
 //!  way.rs          name -> connection -> TLS -> an answer, and its clock
 //!  there.rs        card -> every interface -> version header -> stream
+//!  readers.rs      the card as the clients of others read it
 //! ```
 //!
 //! What cannot be looked at because of an earlier problem is left out. Nothing is changed; one message is sent to the
@@ -11,6 +12,7 @@
 
 mod certificate;
 mod here;
+mod readers;
 mod there;
 mod way;
 
@@ -27,6 +29,8 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Level {
     Ok,
+    /// Worth knowing, and nobody's fault here.
+    Note,
     Warning,
     Problem,
 }
@@ -54,11 +58,15 @@ impl Findings {
     }
 
     fn warning(&mut self, check: &'static str, message: impl Into<String>, next: impl Into<String>) {
-        self.all.push(Finding { level: Level::Warning, check, message: message.into(), next: Some(next.into()) });
+        self.add(Level::Warning, check, message, next);
     }
 
     fn problem(&mut self, check: &'static str, message: impl Into<String>, next: impl Into<String>) {
-        self.all.push(Finding { level: Level::Problem, check, message: message.into(), next: Some(next.into()) });
+        self.add(Level::Problem, check, message, next);
+    }
+
+    fn add(&mut self, level: Level, check: &'static str, message: impl Into<String>, next: impl Into<String>) {
+        self.all.push(Finding { level, check, message: message.into(), next: Some(next.into()) });
     }
 
     fn count(&self, level: Level) -> usize {
@@ -155,6 +163,7 @@ fn report(context: &Context, findings: &Findings) -> Result<(), Trouble> {
 fn word(level: Level) -> &'static str {
     match level {
         Level::Ok => "Ok",
+        Level::Note => "Note",
         Level::Warning => "Warning",
         Level::Problem => "Problem",
     }

@@ -10,7 +10,7 @@ use http::Method;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{Findings, here::is_local, same, way};
+use super::{Findings, here::is_local, readers, same, way};
 use crate::{
     args::Doctor,
     card::{self, Broken, Found},
@@ -48,6 +48,8 @@ pub(super) async fn agent(context: &Context, args: &Doctor, findings: &mut Findi
     };
     valid(context, &found, findings);
     misplaced(&found, findings);
+    let body = as_others_get_it(context, &found).await.unwrap_or_else(|| found.body.to_vec());
+    readers::look(&body, found.url.as_deref(), findings);
     let before = findings.count(super::Level::Problem);
     for (at, one) in found.card.supported_interfaces.iter().enumerate() {
         advertised(context, &found, at + 1, one, findings).await;
@@ -73,6 +75,16 @@ fn valid(context: &Context, found: &Found, findings: &mut Findings) {
         let next = format!("a2a card get --validate{}", same(context));
         findings.problem("card", format!("the card is not valid: {finding}"), next);
     }
+}
+
+/// The card for whoever says no version, as the clients of others ask for it: it may have more members than ours.
+async fn as_others_get_it(context: &Context, found: &Found) -> Option<Vec<u8>> {
+    let client = way::client(context, context.settings.insecure).ok()?;
+    let answer = client.request(Method::GET, found.url.as_deref()?).send().await.ok()?;
+    if !answer.status().is_success() {
+        return None;
+    }
+    answer.text().await.ok().map(String::into_bytes)
 }
 
 /// Looks at the interface of `--endpoint`.

@@ -41,11 +41,17 @@ fn a_healthy_agent_is_told_so() {
     for number in 1..=5 {
         found(&ran, "Ok", &format!("interface {number}, "));
     }
+    found(&ran, "Ok", "the card is read by a2a-sdk 1.3 (Python), ");
+    found(&ran, "Note", " of GRPC is no http URL");
+    assert!(next(&ran, " of GRPC is no http URL").contains("--bindings jsonrpc,rest"));
     found(&ran, "Ok", "the version header is honored");
     found(&ran, "Ok", "the stream is flushed event by event");
     let document: Value = desk.json(&["doctor", "--read-only"]);
     assert_eq!((document["problems"].as_i64(), document["warnings"].as_i64()), (Some(0), Some(0)), "{document}");
-    assert!(document["findings"].as_array().unwrap().iter().all(|finding| finding["level"] == "ok"), "{document}");
+    assert!(
+        document["findings"].as_array().unwrap().iter().all(|finding| finding["level"] == "ok" || finding["level"] == "note"),
+        "{document}"
+    );
     assert_eq!(desk.calls("SendStreamingMessage"), 1, "--read-only sends nothing");
     let ran = desk.run(&["doctor", "-a", &desk.at("/nostream")]);
     found(&ran, "Ok", "the card declares no streams");
