@@ -14,7 +14,7 @@ use std::{
 
 use chancery_check::{FailOn, Finding, Level, OnTimeout, Options, Report, Run, Selection, Status, Suite};
 
-use crate::{args::Conformance, context::Context, print::Progress, stop, trouble::Trouble};
+use crate::{args::Conformance, context::Context, print::Progress, settings::Source, stop, trouble::Trouble};
 
 pub(crate) async fn run(context: &Context, args: &Conformance) -> Result<(), Trouble> {
     args.report.iter().try_for_each(|path| report::ending(path).map(drop))?;
@@ -129,7 +129,10 @@ fn show(context: &Context, line: &Progress<'_>, progress: chancery_check::Progre
 async fn check_program(context: &Context, selection: Selection) -> Result<(cli::Found, Option<u8>), Trouble> {
     let stop = Arc::new(AtomicBool::new(false));
     let (notes, asked, is_json) = (context.notes.clone(), stop.clone(), context.printer.is_json());
-    let mut running = tokio::task::spawn_blocking(move || cli::run(&Progress::new(&notes, is_json), &selection, &asked));
+    // Only who names an agent here means it: a variable is for other commands.
+    let named = context.settings.layers.raw("agent-card").filter(|raw| raw.source == Source::Flag);
+    let agent = named.and_then(|_| context.settings.agent.clone());
+    let mut running = tokio::task::spawn_blocking(move || cli::run(&Progress::new(&notes, is_json), &selection, &asked, agent.as_deref()));
     let (ended, code) = tokio::select! {
         ended = &mut running => (ended, None),
         code = stop::asked() => {

@@ -1,6 +1,10 @@
 //! `a2a conformance`.
 
-use std::path::Path;
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    path::Path,
+    process::Stdio,
+};
 
 use serde_json::Value;
 
@@ -123,4 +127,87 @@ fn built_in_faults_are_found() {
     let ran = Desk::new().run(&["conformance", "--self-test"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.out.contains("Verdict: every fault was found\n") && ran.out.contains("Result: 23 passed, 0 failed"), "{ran:?}");
+}
+
+/// The servers of SDKs that do what the demo does: a name, and what starts one.
+const OTHERS: [(&str, &str, &[&str]); 2] =
+    [("py-1.3.0", "py-1.3.0/bin/python", &["-I", "demo.py"]), ("js-1.3.0", "node", &["demo.mjs", "js-1.3.0"])];
+
+/// Rows that go wrong because of the server: which, a piece of what is said of it, and why it is the server's.
+const DEFECTS: [(&str, &str, &str, &str); 1] = [(
+    "js-1.3.0",
+    "A2ACLI_CONFORM_001",
+    "does not end within 30 s",
+    "The row wants an agent that keeps the rules, and this one breaks some (a message without a role is accepted, V10-ERR-008; version 1.0.7 \
+     is refused, V10-VER-005; an empty batch is no invalid request, V10-RPC-001); the checks wait for what it never answers.",
+)];
+
+/// The program keeps its requirements with servers that are not ours too. `CHANCERY_SDKS` names the folder that `tests/sdk/install` fills;
+/// without it nothing is tested.
+#[test]
+fn the_program_checks_itself_on_the_servers_of_sdks() {
+    let Some(sdks) = std::env::var_os("CHANCERY_SDKS").filter(|folder| !folder.is_empty()) else { return };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let sdks = root.join(sdks);
+    let (mut table, mut flaws) = ("| requirement | py-1.3.0 | js-1.3.0 |\n|---|---|---|\n".to_owned(), Vec::new());
+    let found: Vec<_> = OTHERS.iter().map(|other| on_server_of(&root, &sdks, other)).collect();
+    for (at, finding) in found[0].iter().enumerate() {
+        table.push_str(&format!("| {} ", finding["id"].as_str().unwrap()));
+        for (found, (sdk, ..)) in found.iter().zip(OTHERS) {
+            let (id, status, note) = (&found[at]["id"], &found[at]["status"], found[at]["note"].as_str().unwrap());
+            let known = DEFECTS.iter().position(|defect| defect.0 == sdk && *id == defect.1);
+            let cell = match (status == "passed", known) {
+                (true, None) => "ok".to_owned(),
+                (false, Some(number)) if note.contains(DEFECTS[number].2) => format!("({})", number + 1),
+                _ => {
+                    flaws.push(format!("{sdk} {id} {status}: {note}"));
+                    "WRONG".to_owned()
+                }
+            };
+            table.push_str(&format!("| {cell} "));
+        }
+        table.push_str("|\n");
+    }
+    table.push('\n');
+    for (number, (sdk, id, shows, why)) in DEFECTS.iter().enumerate() {
+        table.push_str(&format!("{}. {sdk}, {id}: {why} Seen: `{shows}`.\n", number + 1));
+    }
+    assert!(flaws.is_empty(), "\n{table}\n{}", flaws.join("\n"));
+    // The harness keeps what is printed to itself.
+    std::io::stderr().write_all(format!("\n{table}").as_bytes()).unwrap();
+    kept(&root.join("docs/interop.md"), &table);
+}
+
+/// What the program finds out about itself on the server of an SDK.
+fn on_server_of(root: &Path, sdks: &Path, (sdk, program, arguments): &(&str, &str, &[&str])) -> Vec<Value> {
+    let (program, scripts) = (if *program == "node" { (*program).into() } else { sdks.join(program) }, root.join("tests/sdk"));
+    let mut command = std::process::Command::new(program);
+    // A folder of an SDK is absolute; what else is named is a script, or a flag.
+    command.args(arguments.iter().map(|argument| if argument == sdk { sdks.join(sdk).into_os_string() } else { argument.into() }));
+    let mut server = command.current_dir(scripts).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let ready: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{sdk} is not ready ({error}); run tests/sdk/install"));
+    let ran = Desk::new().run(&["conformance", "--cli", "-a", ready["url"].as_str().unwrap(), "-o", "json"]);
+    // It ends with its input.
+    drop(server.stdin.take());
+    server.wait().unwrap();
+    let report: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{sdk}: {error}: {ran:?}"));
+    report["findings"].as_array().unwrap().clone()
+}
+
+/// Compares a table with the one in the file, or writes that anew.
+fn kept(page: &Path, table: &str) {
+    let text = std::fs::read_to_string(page).unwrap();
+    let (begin, end) = ("<!-- command line: written by a test -->\n", "<!-- end of command line -->");
+    let (before, rest) = text.split_once(begin).unwrap();
+    let (current, after) = rest.split_once(end).unwrap();
+    if std::env::var_os("CHANCERY_BLESS").is_some() {
+        std::fs::write(page, format!("{before}{begin}{table}{end}{after}")).unwrap();
+    } else {
+        assert!(
+            current == table,
+            "docs/interop.md is out of date: CHANCERY_BLESS=1 CHANCERY_SDKS=<folder> cargo test -p chancery-cli --test it command::conformance"
+        );
+    }
 }

@@ -43,6 +43,20 @@ macro_rules! demand {
 }
 pub(super) use demand;
 
+/// Changes a card.
+type Change = fn(&mut Value);
+
+/// How the card of an agent is changed to be a variant of it.
+const CHANGES: [(&str, Change); 3] = [
+    ("nostream", |card| card["capabilities"]["streaming"] = Value::Bool(false)),
+    ("nopush", |card| card["capabilities"]["pushNotifications"] = Value::Bool(false)),
+    ("rest-first", |card| {
+        if let Some(interfaces) = card["supportedInterfaces"].as_array_mut() {
+            interfaces.sort_by_key(|one| one["protocolBinding"] != "HTTP+JSON");
+        }
+    }),
+];
+
 /// The server and the folder of a run; both are gone with it.
 pub(in super::super) struct Desk {
     server: Child,
@@ -51,6 +65,8 @@ pub(in super::super) struct Desk {
     mutual: (String, PathBuf),
     root: PathBuf,
     program: PathBuf,
+    /// An agent that takes the place of the demo's first, by its reference.
+    instead: Option<String>,
     /// Whether the user wants it to end.
     stop: Arc<AtomicBool>,
 }
@@ -71,6 +87,7 @@ impl Desk {
             mutual: (String::new(), PathBuf::new()),
             root,
             program,
+            instead: None,
             stop: stop.clone(),
         };
         let mut line = String::new();
@@ -83,6 +100,23 @@ impl Desk {
         let text = |name: &str| ready[name].as_str().unwrap_or_default().to_owned();
         desk.mutual = (text("mtls"), text("certificates").into());
         Ok(desk)
+    }
+
+    /// Lets another agent take the place of the demo's first. It is one that does what the demo does: what only the card says of a
+    /// variant is changed in its card, and variants that nobody else has stay the demo's.
+    pub(super) fn replace(mut self, agent: &str) -> Result<Self, Trouble> {
+        let wrong = |what: &str| Trouble::internal(format!("the card of {agent} {what}"));
+        let ran = quiet(&self.program, &self.root.join("server")).args(["card", "get", "-a", agent, "-o", "json"]).output();
+        let out = ran.map_err(|error| wrong(&format!("cannot be asked for: {error}")))?.stdout;
+        let card: Value = serde_json::from_slice(&out).map_err(|error| wrong(&format!("cannot be read: {error}")))?;
+        for (name, change) in CHANGES {
+            let mut changed = card.clone();
+            change(&mut changed);
+            let path = self.root.join(format!("{name}.json"));
+            std::fs::write(path, changed.to_string()).map_err(|error| wrong(&format!("cannot be written: {error}")))?;
+        }
+        self.instead = Some(agent.to_owned());
+        Ok(self)
     }
 
     /// Where the server listens.
@@ -165,7 +199,17 @@ pub(super) struct Trial<'a> {
 impl Trial<'_> {
     /// The address of one of the demo's cards: `""`, `"/nostream"`, ….
     pub(super) fn at(&self, variant: &str) -> String {
-        format!("localhost:{}{variant}", self.desk.port)
+        let name = variant.trim_start_matches('/');
+        match &self.desk.instead {
+            Some(agent) if name.is_empty() => agent.clone(),
+            Some(_) if CHANGES.iter().any(|change| change.0 == name) => self.desk.root.join(format!("{name}.json")).display().to_string(),
+            _ => format!("{}{variant}", self.demo()),
+        }
+    }
+
+    /// The address of the demo itself, which has a catalog.
+    pub(super) fn demo(&self) -> String {
+        format!("localhost:{}", self.desk.port)
     }
 
     /// The address of the demo behind mutual TLS, and the folder of the certificates for it.
