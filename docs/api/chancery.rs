@@ -49,10 +49,12 @@ pub use chancery_core::{
     Artifact, Caller, Card, Content, Error, ErrorKind, Event, EventStream, Message,
     Operations, Part, Result, Role, Skill, Task, TaskState,
 };
+#[cfg(feature = "sqlite")]
+pub use chancery_engine::store::Sqlite;
 pub use chancery_engine::{
     Agent, Engine, Failure, OnRestart, Outcome, Turn,
     delegation::{self, Delegated, DelegationError, Handoff, Passing},
-    store::{self, Memory, Sqlite},
+    store::{self, Memory},
 };
 pub use chancery_server::{Auth, Limits, Router, auth};
 pub use address::Address;

@@ -598,7 +598,6 @@ id!(#[doc = " Names one artifact within its task."] ArtifactId);
 id!(#[doc = " Names one push notification config within its task."] PushConfigId);
 
 // json.rs
-pub use crate::write::append;
 #[derive(Clone, Default)]
 pub struct Object(_);
 impl Object {
@@ -629,6 +628,10 @@ impl<'a> IntoIterator for &'a Object {
     type Item = (&'a String, &'a Value);
     type IntoIter = serde_json::map::Iter<'a>;
 }
+pub fn append<T: Serialize + ?Sized>(
+    value: &T,
+    out: &mut Vec<u8>,
+) -> serde_json::Result<()> {}
 #[must_use]
 pub fn to_base64(bytes: &[u8]) -> String {}
 #[must_use]
@@ -683,7 +686,6 @@ pub mod handoff;
 pub mod json;
 pub mod security;
 pub mod sync;
-pub mod uuid;
 pub use artifact::Artifact;
 pub use bytes::Bytes;
 pub use caller::{
@@ -1491,14 +1493,6 @@ impl std::error::Error for TimestampError {}
 impl Serialize for Timestamp {}
 impl<'de> Deserialize<'de> for Timestamp {}
 
-// uuid.rs
-pub const BYTES: usize = ..;
-pub const LENGTH: usize = ..;
-#[must_use]
-pub fn text(bytes: [u8; 16]) -> [u8; LENGTH] {}
-#[must_use]
-pub fn bytes(text: &[u8; LENGTH]) -> Option<[u8; 16]> {}
-
 // validate.rs
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -1534,12 +1528,3 @@ impl Validate for Request {}
 impl Validate for SecurityScheme {}
 impl Validate for OAuthFlow {}
 impl Validate for Card {}
-
-// write.rs
-pub fn append<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<()> {}
-items! {
-    SerializeSeq serialize_element() item; SerializeTuple serialize_element() item;
-    SerializeTupleStruct serialize_field() item; SerializeTupleVariant serialize_field()
-    item; SerializeStruct serialize_field(key) member; SerializeStructVariant
-    serialize_field(key) member;
-}

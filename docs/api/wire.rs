@@ -270,11 +270,13 @@ pub fn error(id: &Id, error: &[u8]) -> Vec<u8> {}
 // lib.rs
 pub mod card;
 pub mod errors;
+#[cfg(feature = "grpc")]
 pub mod grpc;
 pub mod headers;
 pub mod jsonrpc;
 pub mod methods;
 pub mod pick;
+#[cfg(feature = "grpc")]
 pub mod proto;
 pub mod rest;
 pub mod transfer;
@@ -1250,6 +1252,7 @@ impl From<ReadStatusUpdate> for (Event, bool) {}
 pub fn hybrid_task(task: &Task) -> Result<Vec<u8>> {}
 
 // v0_3/mod.rs
+#[cfg(feature = "grpc")]
 pub mod proto;
 pub use hybrid::hybrid_task;
 
@@ -1483,6 +1486,7 @@ members! {
 }
 
 // v1_0/mod.rs
+#[cfg(feature = "grpc")]
 pub mod proto;
 
 // v1_0/proto/card.rs
