@@ -81,14 +81,17 @@ impl Client {
 
 // credentials.rs
 pub trait Credentials: Send + Sync {
-    async fn credential(&self, asked: &Asked<'_>) -> Result<Option<Credential>>;
-    async fn renew(&self, _asked: &Asked<'_>) -> Result<bool> {}
+    async fn credential(
+        &self,
+        asked: &CredentialRequest<'_>,
+    ) -> Result<Option<Credential>>;
+    async fn renew(&self, _asked: &CredentialRequest<'_>) -> Result<bool> {}
     fn names(&self, _origin: &str) -> bool {}
     fn given(&self) -> Vec<CredentialKind> {}
 }
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct Asked<'a> {
+pub struct CredentialRequest<'a> {
     pub name: &'a str,
     pub scheme: &'a SecurityScheme,
     pub scopes: &'a [String],
@@ -184,6 +187,16 @@ pub struct Handoff {
 impl fmt::Display for Handoff {}
 #[derive(Debug, Clone)]
 pub struct Head {}
+impl Head {
+    pub fn agent(&self) -> &str {}
+    pub fn task_id(&self) -> &TaskId {}
+    pub fn hop(&self) -> u32 {}
+    pub fn client(&self) -> &Client {}
+    pub async fn send(&self, message: impl Into<Message>) -> Result<Reply> {}
+    pub async fn stream(&self, message: impl Into<Message>) -> Result<Events> {}
+    pub async fn task(&self) -> Result<Task> {}
+    pub async fn cancel(&self) -> Result<Task> {}
+}
 #[derive(Debug, Clone)]
 pub struct Journey {}
 impl Journey {
@@ -216,7 +229,9 @@ pub mod webhook;
 pub use chancery_signing as seal;
 pub use builder::Builder;
 pub use client::Client;
-pub use credentials::{Asked, Credential, CredentialKind, Credentials, Secrets};
+pub use credentials::{
+    Credential, CredentialKind, CredentialRequest, Credentials, Secrets,
+};
 pub use discover::CardText;
 pub use follow::{Follow, Handoff, Head, Journey};
 pub use keyring::Keyring;
@@ -471,6 +486,9 @@ impl fmt::Display for Update {}
 #[must_use = "nothing is sent before `send` or `stream`"]
 pub struct RequestBuilder {}
 impl Client {
+    pub fn request(&self, message: impl Into<Message>) -> RequestBuilder {}
+}
+impl Head {
     pub fn request(&self, message: impl Into<Message>) -> RequestBuilder {}
 }
 impl RequestBuilder {

@@ -450,13 +450,23 @@ impl Standing {
 impl From<TaskState> for Standing {}
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Head {
+pub struct TaskFacts {
     pub id: TaskId,
     pub context: ContextId,
     pub state: TaskState,
     pub updated: Timestamp,
     pub seq: Seq,
     pub passed: Passed,
+}
+impl TaskFacts {
+    pub fn new(
+        id: impl Into<TaskId>,
+        context: impl Into<ContextId>,
+        state: TaskState,
+        updated: Timestamp,
+        seq: Seq,
+    ) -> Self {}
+    pub fn standing(&self) -> Standing {}
 }
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -516,7 +526,7 @@ pub enum Grantee {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Commit {
-    pub head: Head,
+    pub head: TaskFacts,
     pub expected: Seq,
     pub row: Row,
     pub snapshot: Option<Bytes>,
@@ -526,19 +536,19 @@ pub struct Commit {
     pub key: Option<KeyRecord>,
 }
 impl Commit {
-    pub fn new(head: Head, expected: Seq, row: Row) -> Self {}
+    pub fn new(head: TaskFacts, expected: Seq, row: Row) -> Self {}
 }
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stored {
-    pub head: Head,
+    pub head: TaskFacts,
     pub snapshot: Option<(Seq, Bytes)>,
     pub rows: Vec<Row>,
     pub lease: Option<Lease>,
 }
 impl Stored {
     pub fn new(
-        head: Head,
+        head: TaskFacts,
         snapshot: Option<(Seq, Bytes)>,
         rows: Vec<Row>,
         lease: Option<Lease>,

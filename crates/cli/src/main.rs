@@ -30,7 +30,7 @@ mod wire;
 use std::{collections::BTreeMap, ffi::OsString, process::ExitCode, sync::Arc};
 
 use crate::{
-    args::{Asked, Parsed, old},
+    args::{Parsed, ParsedLine, old},
     context::Context,
     print::{Notes, Printer},
     settings::{Color, Form, Layers, Settings, Surroundings},
@@ -58,9 +58,9 @@ fn main() -> ExitCode {
 fn run(words: Vec<OsString>) -> Result<(), Trouble> {
     let (words, notes) = modern(words);
     let parsed = match args::parse(&words) {
-        Ok(Asked::Run(parsed)) => *parsed,
-        Ok(Asked::Print(text)) => return early(&words).write(&text),
-        Ok(Asked::Lost(help, trouble)) => {
+        Ok(ParsedLine::Run(parsed)) => *parsed,
+        Ok(ParsedLine::Print(text)) => return early(&words).write(&text),
+        Ok(ParsedLine::Lost(help, trouble)) => {
             let printer = early(&words);
             if !printer.is_json() {
                 Notes::new(false, false, Color::Auto).insist(&help);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 use chancery_client::{
-    Asked, Credential, CredentialKind, Credentials, Secrets,
+    Credential, CredentialKind, CredentialRequest, Credentials, Secrets,
     oauth::{OAuth, StoredToken, Tokens},
 };
 use chancery_core::{Result, Secret};
@@ -39,14 +39,14 @@ impl Wallet {
 
 #[async_trait]
 impl Credentials for Wallet {
-    async fn credential(&self, asked: &Asked<'_>) -> Result<Option<Credential>> {
+    async fn credential(&self, asked: &CredentialRequest<'_>) -> Result<Option<Credential>> {
         match &self.stored {
             Some(stored) => stored.credential(asked).await,
             None => self.given.credential(asked).await,
         }
     }
 
-    async fn renew(&self, asked: &Asked<'_>) -> Result<bool> {
+    async fn renew(&self, asked: &CredentialRequest<'_>) -> Result<bool> {
         match &self.stored {
             Some(stored) => stored.renew(asked).await,
             None => Ok(false),

@@ -10,11 +10,11 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::{
     client::Client,
-    credentials::{Credentials, Purse},
+    credentials::{Credentials, SharedCredentials},
     discover::{self, CardText, Cards, Found},
     follow::Follow,
     http::Http,
-    observer::{Eye, Observer},
+    observer::{Observer, ObserverSlot},
     peers::Peers,
     route::Route,
     trust::{SignedCards, Trust},
@@ -43,8 +43,8 @@ pub(crate) struct Settings {
     /// `None` when only `patience` counts.
     pub(crate) poll_failures: Option<u32>,
     pub(crate) tls: Tls,
-    pub(crate) purse: Purse,
-    pub(crate) eye: Eye,
+    pub(crate) credentials: SharedCredentials,
+    pub(crate) observer: ObserverSlot,
     pub(crate) dry_run: bool,
     pub(crate) trust: Trust,
     /// Where a client may go, if not everywhere.
@@ -93,8 +93,8 @@ impl Default for Settings {
             poll_interval: Duration::from_secs(1),
             poll_failures: None,
             tls: Tls::default(),
-            purse: Purse::default(),
-            eye: Eye::default(),
+            credentials: SharedCredentials::default(),
+            observer: ObserverSlot::default(),
             dry_run: false,
             trust: Trust::default(),
             guard: None,
@@ -226,7 +226,7 @@ impl Builder {
     /// Without a card, a token goes into `Authorization` and a key into `X-API-Key`. Without this setting
     /// nothing is checked, and what [`header`](Self::header) says is sent.
     pub fn credentials(mut self, credentials: impl Credentials + 'static) -> Self {
-        self.settings.purse = Purse(Some(Arc::new(credentials)));
+        self.settings.credentials = SharedCredentials(Some(Arc::new(credentials)));
         self
     }
 
@@ -305,7 +305,7 @@ impl Builder {
 
     /// Shows everything that is sent, received and decided to an observer.
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
-        self.settings.eye = Eye(Some(observer));
+        self.settings.observer = ObserverSlot(Some(observer));
         self.settings.trust.forget();
         self
     }

@@ -198,9 +198,9 @@ impl Client {
         let peer =
             Peer::new(&http, &settings, route, keyed)?.of_card(&card, home.as_ref().map(|home| home.url.clone()), origins.map(Arc::new));
         peer.show(&settings);
-        if let Some(purse) = &settings.purse.0 {
-            for kind in purse.given().into_iter().filter(|kind| !card.security_schemes.values().any(|scheme| kind.suits(scheme))) {
-                settings.eye.notice(|| Notice::UnusedCredential(kind));
+        if let Some(credentials) = &settings.credentials.0 {
+            for kind in credentials.given().into_iter().filter(|kind| !card.security_schemes.values().any(|scheme| kind.suits(scheme))) {
+                settings.observer.notice(|| Notice::UnusedCredential(kind));
             }
         }
         let public = Some(card.clone());
@@ -249,7 +249,7 @@ impl Client {
         settings.headers.clear();
         settings.card_headers.clear();
         settings.tls.hide();
-        settings.purse = settings.follow.purse.clone();
+        settings.credentials = settings.follow.credentials.clone();
         let cards = self.0.home.as_ref().map(|home| home.cards.clone()).unwrap_or_default();
         let mut found = cards.find(&Http::new(&settings)?, &settings, card, false).await?;
         let origin = self.peer().origin.clone();
@@ -305,7 +305,7 @@ impl Client {
             }
             if !renewed && Box::pin(peer.renewed(call, self.settings(), &failed)).await? {
                 renewed = true;
-                self.settings().eye.notice(|| Notice::Renewed);
+                self.settings().observer.notice(|| Notice::Renewed);
                 continue;
             }
             attempt += 1;
@@ -314,7 +314,7 @@ impl Client {
             if !safe || attempt > call.retries || Instant::now() + pause >= call.deadline {
                 return Err(failed.error);
             }
-            self.settings().eye.notice(|| Notice::Retry { operation, attempt, pause, reason: chain(&failed.error) });
+            self.settings().observer.notice(|| Notice::Retry { operation, attempt, pause, reason: chain(&failed.error) });
             tokio::time::sleep(pause).await;
         }
     }
@@ -351,7 +351,7 @@ impl Client {
         other.home.clone_from(&peer.home);
         let Route { version, binding, .. } = other.route;
         tracing::debug!(%version, %binding, "trying another way");
-        self.settings().eye.notice(|| Notice::Fallback { version, binding, reason: chain(&failed.error) });
+        self.settings().observer.notice(|| Notice::Fallback { version, binding, reason: chain(&failed.error) });
         other.show(self.settings());
         state.peer = Arc::new(other);
         true

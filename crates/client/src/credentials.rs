@@ -33,14 +33,14 @@ pub trait Credentials: Send + Sync {
     ///
     /// # Errors
     /// When there ought to be one and it cannot be had. The call fails with this error.
-    async fn credential(&self, asked: &Asked<'_>) -> Result<Option<Credential>>;
+    async fn credential(&self, asked: &CredentialRequest<'_>) -> Result<Option<Credential>>;
 
     /// The agent refused what was given for this scheme. Says whether it was renewed, so that another try
     /// makes sense.
     ///
     /// # Errors
     /// When it cannot be renewed for a reason worth telling. The call fails with this error.
-    async fn renew(&self, _asked: &Asked<'_>) -> Result<bool> {
+    async fn renew(&self, _asked: &CredentialRequest<'_>) -> Result<bool> {
         Ok(false)
     }
 
@@ -60,7 +60,7 @@ pub trait Credentials: Send + Sync {
 /// For what a credential is asked.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct Asked<'a> {
+pub struct CredentialRequest<'a> {
     /// The name of the scheme in the card.
     pub name: &'a str,
     /// The scheme.
@@ -204,7 +204,7 @@ impl Secrets {
 
 #[async_trait]
 impl Credentials for Secrets {
-    async fn credential(&self, asked: &Asked<'_>) -> Result<Option<Credential>> {
+    async fn credential(&self, asked: &CredentialRequest<'_>) -> Result<Option<Credential>> {
         let named = self.named.get(asked.name);
         Ok(named.into_iter().chain(&self.any).find(|credential| credential.kind().suits(asked.scheme)).cloned())
     }
@@ -216,11 +216,11 @@ impl Credentials for Secrets {
 
 #[async_trait]
 impl<C: Credentials + ?Sized> Credentials for Arc<C> {
-    async fn credential(&self, asked: &Asked<'_>) -> Result<Option<Credential>> {
+    async fn credential(&self, asked: &CredentialRequest<'_>) -> Result<Option<Credential>> {
         (**self).credential(asked).await
     }
 
-    async fn renew(&self, asked: &Asked<'_>) -> Result<bool> {
+    async fn renew(&self, asked: &CredentialRequest<'_>) -> Result<bool> {
         (**self).renew(asked).await
     }
 
@@ -243,16 +243,16 @@ pub(crate) struct Attached {
 
 /// Credentials, if there are any to ask for.
 #[derive(Clone, Default)]
-pub(crate) struct Purse(pub(crate) Option<Arc<dyn Credentials>>);
+pub(crate) struct SharedCredentials(pub(crate) Option<Arc<dyn Credentials>>);
 
-impl fmt::Debug for Purse {
+impl fmt::Debug for SharedCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "***" } else { "none" })
     }
 }
 
 /// Where credentials are to be shown.
-pub(crate) struct Gate<'a> {
+pub(crate) struct CredentialTarget<'a> {
     pub(crate) card: Option<&'a Card>,
     pub(crate) card_url: Option<&'a str>,
     pub(crate) origin: &'a str,
@@ -265,47 +265,47 @@ pub(crate) struct Gate<'a> {
     pub(crate) on_behalf_of: Option<&'a Presented>,
 }
 
-impl Gate<'_> {
-    /// Everything that the gate wants to see; an error when it is not all there.
-    pub(crate) async fn attach(&self, purse: &dyn Credentials) -> Result<Attached> {
-        let Some(card) = self.card else { return self.usual(purse).await };
+impl CredentialTarget<'_> {
+    /// Everything that the target wants to see; an error when it is not all there.
+    pub(crate) async fn attach(&self, credentials: &dyn Credentials) -> Result<Attached> {
+        let Some(card) = self.card else { return self.usual(credentials).await };
         let mut free = card.security_requirements.is_empty();
         for requirement in &card.security_requirements {
             if requirement.schemes.is_empty() {
                 free = true;
-            } else if let Some(attached) = self.meet(purse, card, requirement).await? {
+            } else if let Some(attached) = self.meet(credentials, card, requirement).await? {
                 return Ok(attached);
             }
         }
         if !free {
-            return Err(if self.allows(purse) { missing(card) } else { self.withheld() });
+            return Err(if self.allows(credentials) { missing(card) } else { self.withheld() });
         }
         // Nothing is demanded of everybody. What is there for a scheme of the card may be needed still,
         // such as for the extended card.
         for (name, scheme) in &card.security_schemes {
             let mut attached = Attached::default();
-            if !matches!(scheme, SecurityScheme::MutualTls(_)) && self.place(purse, name, scheme, &[], &mut attached).await? {
+            if !matches!(scheme, SecurityScheme::MutualTls(_)) && self.place(credentials, name, scheme, &[], &mut attached).await? {
                 return Ok(attached);
             }
         }
         Ok(Attached::default())
     }
 
-    /// Gives the purse a chance to renew what was refused.
-    pub(crate) async fn renew(&self, purse: &dyn Credentials, refused: &[Placement]) -> Result<bool> {
+    /// Gives the credentials a chance to renew what was refused.
+    pub(crate) async fn renew(&self, credentials: &dyn Credentials, refused: &[Placement]) -> Result<bool> {
         let Some(card) = self.card else { return Ok(false) };
         let mut renewed = false;
         for placement in refused {
             let Some(scheme) = card.security_schemes.get(&placement.scheme) else { continue };
             let scopes = card.security_requirements.iter().find_map(|requirement| requirement.schemes.get(&placement.scheme));
-            renewed |= purse.renew(&self.asked(&placement.scheme, scheme, scopes.map_or(&[], Vec::as_slice))).await?;
+            renewed |= credentials.renew(&self.asked(&placement.scheme, scheme, scopes.map_or(&[], Vec::as_slice))).await?;
         }
         Ok(renewed)
     }
 
     /// Whether credentials may be shown here: where the card came from, or where their owner said.
-    pub(crate) fn allows(&self, purse: &dyn Credentials) -> bool {
-        self.is_home() || purse.names(self.origin)
+    pub(crate) fn allows(&self, credentials: &dyn Credentials) -> bool {
+        self.is_home() || credentials.names(self.origin)
     }
 
     fn is_home(&self) -> bool {
@@ -332,12 +332,12 @@ impl Gate<'_> {
     }
 
     /// All schemes of one requirement; `None` when one of them has nothing.
-    async fn meet(&self, purse: &dyn Credentials, card: &Card, requirement: &SecurityRequirement) -> Result<Option<Attached>> {
+    async fn meet(&self, credentials: &dyn Credentials, card: &Card, requirement: &SecurityRequirement) -> Result<Option<Attached>> {
         let mut attached = Attached::default();
         for (name, scopes) in &requirement.schemes {
             let met = match card.security_schemes.get(name) {
                 Some(SecurityScheme::MutualTls(_)) => self.certificate,
-                Some(scheme) => self.place(purse, name, scheme, scopes, &mut attached).await?,
+                Some(scheme) => self.place(credentials, name, scheme, scopes, &mut attached).await?,
                 None => false,
             };
             if !met {
@@ -348,30 +348,30 @@ impl Gate<'_> {
     }
 
     /// Without a card: a token or a password where they always go, a key in the header that most use.
-    async fn usual(&self, purse: &dyn Credentials) -> Result<Attached> {
+    async fn usual(&self, credentials: &dyn Credentials) -> Result<Attached> {
         let http = |scheme| SecurityScheme::HttpAuth(HttpAuthScheme::new(scheme, ""));
         let key = SecurityScheme::ApiKey(ApiKeyScheme::new(ApiKeyLocation::Header, "X-API-Key"));
         let mut attached = Attached::default();
-        if !self.place(purse, "bearer", &http("Bearer"), &[], &mut attached).await? {
-            self.place(purse, "basic", &http("Basic"), &[], &mut attached).await?;
+        if !self.place(credentials, "bearer", &http("Bearer"), &[], &mut attached).await? {
+            self.place(credentials, "basic", &http("Basic"), &[], &mut attached).await?;
         }
-        self.place(purse, "apiKey", &key, &[], &mut attached).await?;
+        self.place(credentials, "apiKey", &key, &[], &mut attached).await?;
         Ok(attached)
     }
 
     /// Puts the credential for one scheme where it belongs, and says whether there was one.
     async fn place(
         &self,
-        purse: &dyn Credentials,
+        credentials: &dyn Credentials,
         name: &str,
         scheme: &SecurityScheme,
         scopes: &[String],
         attached: &mut Attached,
     ) -> Result<bool> {
-        if !self.allows(purse) {
+        if !self.allows(credentials) {
             return Ok(false);
         }
-        let found = purse.credential(&self.asked(name, scheme, scopes)).await?;
+        let found = credentials.credential(&self.asked(name, scheme, scopes)).await?;
         let Some(credential) = found.filter(|credential| credential.kind().suits(scheme)) else { return Ok(false) };
         let kind = credential.kind();
         let (location, place, value) = match (scheme, credential) {
@@ -403,9 +403,9 @@ impl Gate<'_> {
         if self.binding == Binding::Grpc { ApiKeyLocation::Header } else { declared }
     }
 
-    fn asked<'a>(&'a self, name: &'a str, scheme: &'a SecurityScheme, scopes: &'a [String]) -> Asked<'a> {
+    fn asked<'a>(&'a self, name: &'a str, scheme: &'a SecurityScheme, scopes: &'a [String]) -> CredentialRequest<'a> {
         let Self { card_url, origin, on_behalf_of, .. } = *self;
-        Asked { name, scheme, scopes, origin, card_url, on_behalf_of, declared: self.card.is_some() }
+        CredentialRequest { name, scheme, scopes, origin, card_url, on_behalf_of, declared: self.card.is_some() }
     }
 }
 

@@ -21,7 +21,7 @@ use url::{Host, Url};
 use crate::{
     builder::Settings,
     failure::{Failed, Reached},
-    http::{Exchange, Head, Http},
+    http::{Exchange, Http, RequestHead},
     retry, selection,
     trouble::{Trouble, TroubleKind},
 };
@@ -444,7 +444,7 @@ pub(crate) async fn document(http: &Http, settings: &Settings, url: &str, limit:
 pub(crate) async fn follow(http: &Http, url: &str, headers: HeaderMap) -> Result<(String, Exchange), Failed> {
     let mut at = Url::parse(url).map_err(Error::internal)?;
     for _ in 0..HOPS {
-        let head = Head { headers: headers.clone(), ..Head::default() };
+        let head = RequestHead { headers: headers.clone(), ..RequestHead::default() };
         let exchange = http.exchange(Method::GET, at.as_str(), head, None).await?;
         if !matches!(exchange.status(), 301 | 302 | 303 | 307 | 308) {
             return Ok((at.to_string(), exchange));

@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use crate::{
     client::Client,
-    credentials::{Credentials, Purse},
+    credentials::{Credentials, SharedCredentials},
     discover,
     reply::{Events, Reply},
     trouble::{Trouble, TroubleKind},
@@ -43,7 +43,7 @@ pub struct Follow {
     hosts: Vec<String>,
     max_hops: u32,
     /// What is shown to other origins.
-    pub(crate) purse: Purse,
+    pub(crate) credentials: SharedCredentials,
 }
 
 #[derive(Clone)]
@@ -109,7 +109,7 @@ impl Follow {
     }
 
     fn new(allow: Allow) -> Self {
-        Self { allow, hosts: Vec::new(), max_hops: 8, purse: Purse::default() }
+        Self { allow, hosts: Vec::new(), max_hops: 8, credentials: SharedCredentials::default() }
     }
 
     /// Also to agents on this host, given as `billing.example.com` or with its port.
@@ -129,7 +129,7 @@ impl Follow {
     /// The credentials for other origins; without this there are none. Those of the client are for its own origin only.
     #[must_use]
     pub fn credentials(mut self, credentials: impl Credentials + 'static) -> Self {
-        self.purse = Purse(Some(Arc::new(credentials)));
+        self.credentials = SharedCredentials(Some(Arc::new(credentials)));
         self
     }
 

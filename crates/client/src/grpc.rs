@@ -20,8 +20,8 @@ use crate::{
     builder::Settings,
     clock,
     failure::{Failed, Reached},
-    http::{self, Head, dry_run},
-    observer::{Eye, Wire, WireEvent, WireRequest, WireResponse},
+    http::{self, RequestHead, dry_run},
+    observer::{ObserverSlot, Wire, WireEvent, WireRequest, WireResponse},
     source::{Arrived, Source},
 };
 
@@ -44,7 +44,7 @@ pub(crate) struct Grpc {
     dialect: Dialect,
     limit: usize,
     silence: Duration,
-    eye: Eye,
+    observer: ObserverSlot,
     url: String,
     reach: Reach,
 }
@@ -64,9 +64,9 @@ impl Grpc {
         if url.starts_with("https:") {
             endpoint = crate::tls::grpc(&settings.tls, endpoint)?;
         }
-        let (limit, silence, eye) = (settings.limit, settings.silence, settings.eye.clone());
+        let (limit, silence, observer) = (settings.limit, settings.silence, settings.observer.clone());
         let reach = settings.reach();
-        Ok(Self { endpoint, channel: OnceLock::new(), dialect, limit, silence, eye, url, reach })
+        Ok(Self { endpoint, channel: OnceLock::new(), dialect, limit, silence, observer, url, reach })
     }
 
     /// The origin that is called.
@@ -74,7 +74,7 @@ impl Grpc {
         url::Url::parse(&self.url).map(|url| url.origin().ascii_serialization()).unwrap_or_else(|_| self.url.clone())
     }
 
-    pub(crate) async fn reply(&self, request: &Request, head: Head, deadline: Instant) -> Result<Reply, Failed> {
+    pub(crate) async fn reply(&self, request: &Request, head: RequestHead, deadline: Instant) -> Result<Reply, Failed> {
         self.show(request, &head)?;
         let reply = self.call(request, head.headers, deadline).await;
         self.show_reply(&reply);
@@ -90,20 +90,20 @@ impl Grpc {
         self.dialect.decode_reply(operation, answer.get_ref()).map_err(Failed::unread)
     }
 
-    pub(crate) async fn events(&self, request: &Request, head: Head, memory: StreamMemory) -> Result<Source, Failed> {
+    pub(crate) async fn events(&self, request: &Request, head: RequestHead, memory: StreamMemory) -> Result<Source, Failed> {
         self.show(request, &head)?;
         let elements = self.stream(request, head.headers).await.inspect_err(|failed| self.show_failure(failed))?;
         self.show_response(200, &[]);
-        let (dialect, silence, eye) = (self.dialect, self.silence, self.eye.clone());
-        Ok(Source::Grpc(Box::new(GrpcEvents { elements, dialect, memory, silence, eye })))
+        let (dialect, silence, observer) = (self.dialect, self.silence, self.observer.clone());
+        Ok(Source::Grpc(Box::new(GrpcEvents { elements, dialect, memory, silence, observer })))
     }
 
     /// Shows a request to whoever looks, and goes no further if that is all that is wanted.
-    fn show(&self, request: &Request, head: &Head) -> Result<(), Failed> {
-        if self.eye.is_open() {
+    fn show(&self, request: &Request, head: &RequestHead) -> Result<(), Failed> {
+        if self.observer.is_open() {
             let version = self.dialect.version();
             let (path, body) = (self.path(request.operation())?, grpc::request_json(version, request).unwrap_or_default());
-            self.eye.see(|| {
+            self.observer.see(|| {
                 Wire::Request(WireRequest {
                     operation: Some(request.operation()),
                     version: Some(version),
@@ -121,7 +121,7 @@ impl Grpc {
 
     fn show_reply(&self, reply: &Result<Reply, Failed>) {
         match reply {
-            Ok(reply) if self.eye.is_open() => self.show_response(200, &grpc::reply_json(reply).unwrap_or_default()),
+            Ok(reply) if self.observer.is_open() => self.show_response(200, &grpc::reply_json(reply).unwrap_or_default()),
             Ok(_) => {}
             Err(failed) => self.show_failure(failed),
         }
@@ -129,7 +129,7 @@ impl Grpc {
 
     /// Shows what the agent refused with, if it was the agent.
     fn show_failure(&self, failed: &Failed) {
-        if self.eye.is_open() && matches!(failed.reached, Reached::Answer | Reached::Busy) {
+        if self.observer.is_open() && matches!(failed.reached, Reached::Answer | Reached::Busy) {
             let status = errors::http_status(failed.error.kind(), Version::LATEST);
             self.show_response(status, failed.error.to_string().as_bytes());
         }
@@ -137,7 +137,7 @@ impl Grpc {
 
     fn show_response(&self, status: u16, body: &[u8]) {
         let headers = &HeaderMap::new();
-        self.eye.see(|| Wire::Response(WireResponse { status, content_type: GRPC, headers, body }));
+        self.observer.see(|| Wire::Response(WireResponse { status, content_type: GRPC, headers, body }));
     }
 
     async fn stream(&self, request: &Request, headers: HeaderMap) -> Result<Incoming, Failed> {
@@ -231,7 +231,7 @@ pub(crate) struct GrpcEvents {
     dialect: Dialect,
     memory: StreamMemory,
     silence: Duration,
-    eye: Eye,
+    observer: ObserverSlot,
 }
 
 type Opening = Pin<Box<dyn Future<Output = Result<Streaming<Bytes>, Status>> + Send>>;
@@ -263,11 +263,11 @@ impl GrpcEvents {
         let Some(element) = element else { return Ok(None) };
         let events = self.dialect.decode_event(&element, &mut self.memory).map_err(Failed::unread)?;
         let seq = self.memory.seq;
-        if self.eye.is_open() {
+        if self.observer.is_open() {
             let id = seq.map(|seq| seq.to_string());
             for event in &events {
                 let data = serde_json::to_vec(event).unwrap_or_default();
-                self.eye.see(|| Wire::Event(WireEvent { id: id.as_deref(), data: &data }));
+                self.observer.see(|| Wire::Event(WireEvent { id: id.as_deref(), data: &data }));
             }
         }
         Ok(Some(Arrived { seq, events }))

@@ -16,7 +16,7 @@ use crate::{
     builder::Settings,
     clock,
     failure::Failed,
-    observer::{Eye, Placement, Wire, WireRequest, WireResponse},
+    observer::{ObserverSlot, Placement, Wire, WireRequest, WireResponse},
     trouble::{Trouble, TroubleKind},
 };
 
@@ -28,12 +28,12 @@ pub(crate) struct Http {
     pub(crate) limit: usize,
     /// How long a stream may be silent.
     pub(crate) silence: Duration,
-    pub(crate) eye: Eye,
+    pub(crate) observer: ObserverSlot,
 }
 
 /// Everything of a request but its body and where it goes.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Head {
+pub(crate) struct RequestHead {
     /// What is asked for, in which version and binding; `None` for a card.
     pub(crate) call: Option<(Operation, Version, Binding)>,
     pub(crate) headers: HeaderMap,
@@ -52,12 +52,12 @@ impl Http {
     /// A pool that connects on this word.
     pub(crate) fn reaching(settings: &Settings, reach: Reach) -> Result<Self, Error> {
         let client = chancery_net::Client::new(reach, &settings.http())?;
-        Ok(Self { client, limit: settings.limit, silence: settings.silence, eye: settings.eye.clone() })
+        Ok(Self { client, limit: settings.limit, silence: settings.silence, observer: settings.observer.clone() })
     }
 
     /// Sends a request and waits for the head of the answer.
-    pub(crate) async fn exchange(&self, method: Method, url: &str, head: Head, body: Option<Bytes>) -> Result<Exchange, Failed> {
-        self.eye.see(|| {
+    pub(crate) async fn exchange(&self, method: Method, url: &str, head: RequestHead, body: Option<Bytes>) -> Result<Exchange, Failed> {
+        self.observer.see(|| {
             Wire::Request(WireRequest {
                 operation: head.call.map(|(operation, ..)| operation),
                 version: head.call.map(|(_, version, _)| version),
@@ -83,7 +83,7 @@ impl Http {
         }
         // Errors show the URL, which may hold a credential.
         match request.send().await.map_err(reqwest::Error::without_url) {
-            Ok(response) => Ok(Exchange { response, eye: self.eye.clone() }),
+            Ok(response) => Ok(Exchange { response, observer: self.observer.clone() }),
             Err(error) if error.is_builder() => Err(no_url(error)),
             Err(error) if error.is_connect() => Err(Failed::unreachable(error)),
             Err(error) => Err(Failed::cut(error)),
@@ -104,7 +104,7 @@ fn no_url(source: impl Into<chancery_core::BoxError>) -> Failed {
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) response: reqwest::Response,
-    eye: Eye,
+    observer: ObserverSlot,
 }
 
 impl Exchange {
@@ -138,7 +138,7 @@ impl Exchange {
 
     /// Shows the answer to whoever looks.
     pub(crate) fn show(&self, body: &[u8]) {
-        self.eye.see(|| {
+        self.observer.see(|| {
             let content_type = self.header(CONTENT_TYPE.as_str()).unwrap_or_default();
             Wire::Response(WireResponse { status: self.status(), content_type, headers: self.response.headers(), body })
         });

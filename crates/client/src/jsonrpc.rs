@@ -12,7 +12,7 @@ use http::{
 
 use crate::{
     failure::Failed,
-    http::{Exchange, Head, Http, bare_status, with_status},
+    http::{Exchange, Http, RequestHead, bare_status, with_status},
     rest::Rest,
     source::{Arrived, Frames, Source, enveloped_events},
 };
@@ -35,7 +35,7 @@ impl JsonRpc {
         Ok(Self { http, url: url.to_owned(), dialect, calls: AtomicI64::new(1) })
     }
 
-    pub(crate) async fn reply(&self, request: &Request, head: Head) -> Result<Reply, Failed> {
+    pub(crate) async fn reply(&self, request: &Request, head: RequestHead) -> Result<Reply, Failed> {
         let operation = request.operation();
         if operation == Operation::GetExtendedCard && facts(self.dialect.version()).gets_extended_card {
             return Rest::beside(self.http.clone(), &self.url, self.dialect).reply(request, head).await;
@@ -47,7 +47,7 @@ impl JsonRpc {
         self.dialect.decode_reply(operation, result).map_err(Failed::unread)
     }
 
-    pub(crate) async fn events(&self, request: &Request, head: Head, mut memory: StreamMemory) -> Result<Source, Failed> {
+    pub(crate) async fn events(&self, request: &Request, head: RequestHead, mut memory: StreamMemory) -> Result<Source, Failed> {
         let exchange = self.exchange(request, head, HeaderValue::from_static("text/event-stream, application/json")).await?;
         if exchange.is_event_stream() {
             return Ok(Source::Sse(Box::new(Frames::new(exchange, &self.http, self.dialect, memory, true))));
@@ -59,7 +59,7 @@ impl JsonRpc {
         Ok(Source::Once(Some(Arrived { seq: None, events })))
     }
 
-    async fn exchange(&self, request: &Request, mut head: Head, accept: HeaderValue) -> Result<Exchange, Failed> {
+    async fn exchange(&self, request: &Request, mut head: RequestHead, accept: HeaderValue) -> Result<Exchange, Failed> {
         let (version, operation) = (self.dialect.version(), request.operation());
         let method = methods::rpc_name(version, operation);
         let method = method.ok_or_else(|| Error::new(ErrorKind::UnsupportedOperation, format!("A2A {version} has no {operation}")))?;

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use chancery_core::{Error, Result};
 
 use crate::{
-    credentials::{Asked, Credential, Credentials},
+    credentials::{Credential, CredentialRequest, Credentials},
     discover,
 };
 
@@ -44,7 +44,7 @@ impl Keyring {
         Ok(self)
     }
 
-    fn of(&self, asked: &Asked<'_>) -> Option<&Arc<dyn Credentials>> {
+    fn of(&self, asked: &CredentialRequest<'_>) -> Option<&Arc<dyn Credentials>> {
         self.0.get(asked.origin)
     }
 }
@@ -55,14 +55,14 @@ fn origin(url: &str) -> Result<String, Error> {
 
 #[async_trait]
 impl Credentials for Keyring {
-    async fn credential(&self, asked: &Asked<'_>) -> Result<Option<Credential>> {
+    async fn credential(&self, asked: &CredentialRequest<'_>) -> Result<Option<Credential>> {
         match self.of(asked) {
             Some(credentials) => credentials.credential(asked).await,
             None => Ok(None),
         }
     }
 
-    async fn renew(&self, asked: &Asked<'_>) -> Result<bool> {
+    async fn renew(&self, asked: &CredentialRequest<'_>) -> Result<bool> {
         match self.of(asked) {
             Some(credentials) => credentials.renew(asked).await,
             None => Ok(false),

@@ -95,7 +95,7 @@ pub use chancery_signing as seal;
 
 pub use builder::Builder;
 pub use client::Client;
-pub use credentials::{Asked, Credential, CredentialKind, Credentials, Secrets};
+pub use credentials::{Credential, CredentialKind, CredentialRequest, Credentials, Secrets};
 pub use discover::CardText;
 pub use follow::{Follow, Handoff, Head, Journey};
 pub use keyring::Keyring;

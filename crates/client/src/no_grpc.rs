@@ -4,7 +4,7 @@ use chancery_core::{Error, ErrorKind, Reply, Request, Version};
 use chancery_wire::StreamMemory;
 use tokio::time::Instant;
 
-use crate::{builder::Settings, failure::Failed, http::Head, source::Source};
+use crate::{builder::Settings, failure::Failed, http::RequestHead, source::Source};
 
 /// No transport: there is none of its kind.
 #[derive(Debug)]
@@ -19,11 +19,11 @@ impl Grpc {
         match *self {}
     }
 
-    pub(crate) async fn reply(&self, _: &Request, _: Head, _: Instant) -> Result<Reply, Failed> {
+    pub(crate) async fn reply(&self, _: &Request, _: RequestHead, _: Instant) -> Result<Reply, Failed> {
         match *self {}
     }
 
-    pub(crate) async fn events(&self, _: &Request, _: Head, _: StreamMemory) -> Result<Source, Failed> {
+    pub(crate) async fn events(&self, _: &Request, _: RequestHead, _: StreamMemory) -> Result<Source, Failed> {
         match *self {}
     }
 }

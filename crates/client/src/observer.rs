@@ -182,9 +182,9 @@ pub enum Notice {
 
 /// An observer, if there is one.
 #[derive(Clone, Default)]
-pub(crate) struct Eye(pub(crate) Option<Arc<dyn Observer>>);
+pub(crate) struct ObserverSlot(pub(crate) Option<Arc<dyn Observer>>);
 
-impl Eye {
+impl ObserverSlot {
     /// Shows what `make` gives, which is not even made when nobody looks.
     pub(crate) fn see<'a>(&self, make: impl FnOnce() -> Wire<'a>) {
         if let Some(observer) = &self.0 {
@@ -202,7 +202,7 @@ impl Eye {
     }
 }
 
-impl fmt::Debug for Eye {
+impl fmt::Debug for ObserverSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "open" } else { "closed" })
     }

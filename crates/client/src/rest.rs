@@ -10,7 +10,7 @@ use http::{
 
 use crate::{
     failure::Failed,
-    http::{Exchange, Head, Http, bare_status, with_status},
+    http::{Exchange, Http, RequestHead, bare_status, with_status},
     jsonrpc::Told,
     source::{Arrived, Frames, Source, bare_events},
     sse::Frame,
@@ -40,7 +40,7 @@ impl Rest {
         Self { http, base: base.to_owned(), dialect }
     }
 
-    pub(crate) async fn reply(&self, request: &Request, head: Head) -> Result<Reply, Failed> {
+    pub(crate) async fn reply(&self, request: &Request, head: RequestHead) -> Result<Reply, Failed> {
         let exchange = self.exchange(request, head, "application/a2a+json, application/json").await?;
         let told = Told::of(&exchange);
         let body = self.body(&told, exchange).await?;
@@ -48,7 +48,7 @@ impl Rest {
         self.dialect.decode_reply(request.operation(), body).map_err(|error| self.unread(&told, body, error))
     }
 
-    pub(crate) async fn events(&self, request: &Request, head: Head, mut memory: StreamMemory) -> Result<Source, Failed> {
+    pub(crate) async fn events(&self, request: &Request, head: RequestHead, mut memory: StreamMemory) -> Result<Source, Failed> {
         let exchange = self.exchange(request, head, "text/event-stream").await?;
         if exchange.is_event_stream() {
             return Ok(Source::Sse(Box::new(Frames::new(exchange, &self.http, self.dialect, memory, false))));
@@ -62,7 +62,7 @@ impl Rest {
         Ok(Source::Once(Some(Arrived { seq: None, events })))
     }
 
-    async fn exchange(&self, request: &Request, mut head: Head, accept: &'static str) -> Result<Exchange, Failed> {
+    async fn exchange(&self, request: &Request, mut head: RequestHead, accept: &'static str) -> Result<Exchange, Failed> {
         let call = HttpRequest::new(self.dialect, request)?;
         let method = Method::from_bytes(call.method.as_bytes()).map_err(Error::internal)?;
         head.headers.insert(ACCEPT, HeaderValue::from_static(accept));

@@ -9,11 +9,11 @@ use url::Url;
 use crate::{
     builder::Settings,
     call::{Answered, Call},
-    credentials::{Attached, Gate},
+    credentials::{Attached, CredentialTarget},
     discover,
     failure::Failed,
     grpc::Grpc,
-    http::{Head, Http},
+    http::{Http, RequestHead},
     jsonrpc::JsonRpc,
     observer::{Chosen, Notice, Wire},
     rest::Rest,
@@ -127,15 +127,15 @@ impl Peer {
     }
 
     pub(crate) fn show(&self, settings: &Settings) {
-        settings.eye.see(|| {
+        settings.observer.see(|| {
             let Route { version, binding, url, tenant, place, .. } = &self.route;
             let of = self.card.as_ref().map_or(0, |card| card.supported_interfaces.len());
             Wire::Chosen(Chosen { version: *version, binding: *binding, url, tenant, place: *place, of })
         });
     }
 
-    fn gate<'a>(&'a self, call: &'a Call, settings: &Settings) -> Gate<'a> {
-        Gate {
+    fn target<'a>(&'a self, call: &'a Call, settings: &Settings) -> CredentialTarget<'a> {
+        CredentialTarget {
             card: self.card.as_deref(),
             card_url: self.card_url.as_deref(),
             origin: &self.origin,
@@ -148,17 +148,17 @@ impl Peer {
 
     /// The credentials that go with every request.
     async fn attached(&self, call: &Call, settings: &Settings) -> Result<Attached> {
-        let gate = self.gate(call, settings);
-        let Some(purse) = &settings.purse.0 else { return gate.no_stray(&settings.headers).map(|()| Attached::default()) };
-        if !gate.allows(&**purse) {
-            gate.no_stray(&settings.headers)?;
-            if !purse.given().is_empty() {
-                settings.eye.notice(|| Notice::Withheld { origin: self.origin.clone() });
+        let target = self.target(call, settings);
+        let Some(credentials) = &settings.credentials.0 else { return target.no_stray(&settings.headers).map(|()| Attached::default()) };
+        if !target.allows(&**credentials) {
+            target.no_stray(&settings.headers)?;
+            if !credentials.given().is_empty() {
+                settings.observer.notice(|| Notice::Withheld { origin: self.origin.clone() });
             }
         }
-        let attached = gate.attach(&**purse).await?;
+        let attached = target.attach(&**credentials).await?;
         if !attached.placed.is_empty() && self.is_exposed() {
-            settings.eye.notice(|| Notice::Unencrypted { origin: self.origin.clone() });
+            settings.observer.notice(|| Notice::Unencrypted { origin: self.origin.clone() });
         }
         Ok(attached)
     }
@@ -171,16 +171,16 @@ impl Peer {
     /// Whether credentials that were refused are others now.
     pub(crate) async fn renewed(&self, call: &Call, settings: &Settings, failed: &Failed) -> Result<bool> {
         let refused = Trouble::of(&failed.error).and_then(Trouble::status) == Some(401);
-        let Some(purse) = settings.purse.0.as_ref().filter(|_| refused) else { return Ok(false) };
-        let gate = self.gate(call, settings);
-        let placed = gate.attach(&**purse).await?.placed;
-        gate.renew(&**purse, &placed).await
+        let Some(credentials) = settings.credentials.0.as_ref().filter(|_| refused) else { return Ok(false) };
+        let target = self.target(call, settings);
+        let placed = target.attach(&**credentials).await?.placed;
+        target.renew(&**credentials, &placed).await
     }
 
     pub(crate) async fn attempt(&self, call: &Call, settings: &Settings) -> Result<Answered, Failed> {
         let request = call.request_for(&self.route);
         let Attached { headers, query, placed } = self.attached(call, settings).await.map_err(Failed::here)?;
-        let mut head = Head {
+        let mut head = RequestHead {
             call: Some((request.operation(), self.route.version, self.route.binding)),
             headers: call.headers_for(&self.route, settings).map_err(Failed::here)?,
             query,

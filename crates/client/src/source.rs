@@ -9,7 +9,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use crate::{
     failure::Failed,
     http::{Exchange, Http},
-    observer::{Eye, Wire, WireEvent},
+    observer::{ObserverSlot, Wire, WireEvent},
     sse::{Frame, Parser},
 };
 
@@ -66,7 +66,7 @@ pub(crate) struct Frames {
     in_envelope: bool,
     limit: usize,
     silence: Duration,
-    eye: Eye,
+    observer: ObserverSlot,
 }
 
 impl Frames {
@@ -81,7 +81,7 @@ impl Frames {
             in_envelope,
             limit: http.limit,
             silence: http.silence,
-            eye: http.eye.clone(),
+            observer: http.observer.clone(),
         }
     }
 
@@ -106,7 +106,7 @@ impl Frames {
     }
 
     fn read(&mut self, frame: &Frame) -> Result<Arrived, Failed> {
-        self.eye.see(|| Wire::Event(WireEvent { id: frame.id.as_deref(), data: &frame.data }));
+        self.observer.see(|| Wire::Event(WireEvent { id: frame.id.as_deref(), data: &frame.data }));
         let events = if self.in_envelope {
             enveloped_events(self.dialect, &frame.data, &mut self.memory)?
         } else {

@@ -136,7 +136,7 @@ impl Watch {
         }
         if !watch.can_subscribe() {
             if !client.offers(Capability::Streaming) {
-                client.settings().eye.notice(|| Notice::Polling { reason: "the card offers no streams".to_owned() });
+                client.settings().observer.notice(|| Notice::Polling { reason: "the card offers no streams".to_owned() });
             }
             watch.stage = Stage::Polling { hopeful: false };
             return watch.into_stream();
@@ -362,7 +362,7 @@ impl Watch {
             if Instant::now() + wait >= until || !known && self.fruitless > self.client.settings().resubscribes && reached {
                 return Err(broken(reason));
             }
-            self.client.settings().eye.notice(|| Notice::Resubscribe { attempt: self.fruitless, reason: chain(&reason) });
+            self.client.settings().observer.notice(|| Notice::Resubscribe { attempt: self.fruitless, reason: chain(&reason) });
             tokio::time::sleep(wait).await;
             match self.client.perform(&call).await {
                 Ok((peer, Answered::Source(source))) => {
@@ -386,7 +386,7 @@ impl Watch {
     }
 
     fn turn_to_polling(&mut self, hopeful: bool, reason: impl FnOnce() -> String) {
-        self.client.settings().eye.notice(|| Notice::Polling { reason: reason() });
+        self.client.settings().observer.notice(|| Notice::Polling { reason: reason() });
         self.stage = Stage::Polling { hopeful };
     }
 

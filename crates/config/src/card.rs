@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn what_no_card_has_is_refused_with_a_suggestion() {
-        check("{\n\"nmae\": \"Harbor\"}", 2, "a card has no member \"nmae\" here", Some("did you mean \"name\"?"));
+        check("{\n\"names\": \"Harbor\"}", 2, "a card has no member \"names\" here", Some("did you mean \"name\"?"));
         check("{\n\"iconURL\": \"x\"}", 2, "a card has no member \"iconURL\" here", Some("did you mean \"iconUrl\"?"));
         let nested = "{\"capabilities\": {\n\"stateTransitionHistory\": true}}";
         check(nested, 2, "a card has no member \"stateTransitionHistory\" here", None);

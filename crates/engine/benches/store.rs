@@ -13,7 +13,7 @@ use std::{
 };
 
 use chancery_core::{Bytes, Seq, TaskId, TaskState, Timestamp};
-use chancery_engine::store::{Commit, Filter, Head, Owner, Row, Sqlite, Store};
+use chancery_engine::store::{Commit, Filter, Owner, Row, Sqlite, Store, TaskFacts};
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinSet,
@@ -46,7 +46,7 @@ fn at(millis: u64) -> Timestamp {
 fn short(id: &TaskId, number: u64) -> Commit {
     // One in a thousand is still at work; a hundred share a conversation.
     let state = if number.is_multiple_of(1_000) { TaskState::Working } else { TaskState::Completed };
-    let head = Head::new(id.clone(), format!("context-{:08}", number / 100), state, at(number), Seq::new(3));
+    let head = TaskFacts::new(id.clone(), format!("context-{:08}", number / 100), state, at(number), Seq::new(3));
     Commit::new(head, Seq::START, Row::new(Seq::new(1), Seq::new(3), Bytes::from(vec![b'x'; PAYLOAD])))
 }
 
@@ -234,7 +234,7 @@ async fn streams(folder: &Path) {
             let id = TaskId::generate();
             let mut seq = 0;
             while begun.elapsed() < Duration::from_secs(4) {
-                let head = Head::new(id.clone(), "c", TaskState::Working, at(0), Seq::new(seq + 1));
+                let head = TaskFacts::new(id.clone(), "c", TaskState::Working, at(0), Seq::new(seq + 1));
                 let row = Row::new(head.seq, head.seq, Bytes::from(vec![b'x'; 200]));
                 let mut commit = Commit::new(head, Seq::new(seq), row);
                 commit.snapshot = (seq == 0).then(|| Bytes::from(vec![b'x'; 200_000]));

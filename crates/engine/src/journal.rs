@@ -26,7 +26,7 @@ use crate::{
     live::Live,
     log,
     state::{self, Entry},
-    store::{self, Commit, Delivery, Head, Lease, Passed, Row},
+    store::{self, Commit, Delivery, Lease, Passed, Row, TaskFacts},
     turn,
 };
 
@@ -267,7 +267,7 @@ impl Journal {
         let (state, seq) = (self.state, self.seq);
         let (store, task, held) = match self.encode(&mut entries) {
             Ok(Encoded { payload, task, snapshot }) => {
-                let mut head = Head::new(self.live.id.clone(), self.context.clone(), state, self.updated, seq);
+                let mut head = TaskFacts::new(self.live.id.clone(), self.context.clone(), state, self.updated, seq);
                 head.passed = self.passed;
                 let mut commit = Commit::new(head, self.committed, Row::new(self.committed.next(), seq, payload));
                 (commit.lease, commit.snapshot, commit.deliveries) = (lease, snapshot, deliveries);

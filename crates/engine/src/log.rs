@@ -196,7 +196,7 @@ mod tests {
     use chancery_core::{Binding, FileBytes, Origin, TaskState, Timestamp, Version};
 
     use super::*;
-    use crate::store::Head;
+    use crate::store::TaskFacts;
 
     /// A payload as it stands in stores out there. New formats add files; these never change.
     fn payload(name: &str) -> Bytes {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     fn stored(snapshot: Option<Bytes>, rows: Vec<Row>) -> Stored {
-        let head = Head::new("t", "c", TaskState::Completed, Timestamp::EPOCH, Seq::new(6));
+        let head = TaskFacts::new("t", "c", TaskState::Completed, Timestamp::EPOCH, Seq::new(6));
         Stored::new(head, snapshot.map(|snapshot| (Seq::new(6), snapshot)), rows, None)
     }
 

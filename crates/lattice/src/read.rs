@@ -444,7 +444,7 @@ mod tests {
                 "line 2: an agent is written with two brackets, or with its name; it may be [[agent]], [agent.NAME]",
             ),
             ("agent = 3".to_owned(), "line 1: agent must be tables, not a number; it may be [[agent]], [agent.NAME]"),
-            (format!("{ONE}nmae = 1\n"), "line 3: [[agent]] has no key \"nmae\"; it may be id, card, url, allow, scope"),
+            (format!("{ONE}names = 1\n"), "line 3: [[agent]] has no key \"names\"; it may be id, card, url, allow, scope"),
             (format!("{ONE}[agents]\n"), "line 3: the file has no key \"agents\"; it may be workflow, agent, edge"),
             (edge(""), "line 3: [[edge]] has no kind; write kind = \"handoff\" or \"delegate\""),
             (edge("kind = \"handof\""), "line 6: kind of [[edge]] cannot be \"handof\"; it may be handoff, delegate, delegation"),

@@ -63,12 +63,12 @@ struct Inner {
     key: Ed25519KeyPair,
     /// What it is called, which is known when the server has its port.
     name: OnceLock<String>,
-    desk: Mutex<Desk>,
+    pending: Mutex<Pending>,
 }
 
 /// What is under way.
 #[derive(Default)]
-struct Desk {
+struct Pending {
     /// Codes that a device waits for, by the code that a person confirms.
     devices: Shelf<Device>,
     /// Codes that a browser was sent back with.
@@ -152,7 +152,7 @@ impl Issuer {
         let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(|error| Error::Demo(format!("no random numbers: {error}")))?;
         let key = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| Error::Demo("no key can be made".to_owned()))?;
-        Ok(Self(Arc::new(Inner { key, name: OnceLock::new(), desk: Mutex::default() })))
+        Ok(Self(Arc::new(Inner { key, name: OnceLock::new(), pending: Mutex::default() })))
     }
 
     /// Says where it is. The first one stays.
@@ -210,9 +210,9 @@ impl Issuer {
         self.0.name.get().map(String::as_str)
     }
 
-    fn desk(&self) -> MutexGuard<'_, Desk> {
+    fn pending(&self) -> MutexGuard<'_, Pending> {
         // Nothing in here panics half-way.
-        self.0.desk.lock()
+        self.0.pending.lock()
     }
 
     fn jwks(&self) -> Value {
@@ -232,23 +232,23 @@ impl Issuer {
             "client_credentials" if client.known => self.give(&holder(CLIENT.0, client.id), false),
             "client_credentials" => Err(INVALID_CLIENT),
             "urn:ietf:params:oauth:grant-type:device_code" => {
-                let mut desk = self.desk();
-                let waiting = desk.devices.0.iter().find(|(_, (_, device))| device.code == form.field("device_code"));
+                let mut pending = self.pending();
+                let waiting = pending.devices.0.iter().find(|(_, (_, device))| device.code == form.field("device_code"));
                 let code = waiting.map(|(code, _)| code.clone()).ok_or(refusal("expired_token"))?;
-                let device = desk.devices.look(&code).filter(|device| device.client == client.id).ok_or(refusal("expired_token"))?;
+                let device = pending.devices.look(&code).filter(|device| device.client == client.id).ok_or(refusal("expired_token"))?;
                 let allowed = device.allowed.ok_or(refusal("authorization_pending"))?;
-                desk.devices.take(&code);
-                drop(desk);
+                pending.devices.take(&code);
+                drop(pending);
                 if allowed { self.give(&holder(PERSON, client.id), true) } else { Err(refusal("access_denied")) }
             }
             "authorization_code" => {
-                let code = self.desk().codes.take(form.field("code")).ok_or(refusal("invalid_grant"))?;
+                let code = self.pending().codes.take(form.field("code")).ok_or(refusal("invalid_grant"))?;
                 let shown = BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, form.field("code_verifier").as_bytes()));
                 let good = code.client == client.id && code.redirect == form.field("redirect_uri") && code.challenge == shown;
                 if good { self.give(&holder(PERSON, client.id), true) } else { Err(refusal("invalid_grant")) }
             }
             "refresh_token" => {
-                let renewed = self.desk().renewals.take(form.field("refresh_token"));
+                let renewed = self.pending().renewals.take(form.field("refresh_token"));
                 let holder = renewed.filter(|holder| holder.client == client.id).ok_or(refusal("invalid_grant"))?;
                 self.give(&holder, true)
             }
@@ -272,7 +272,7 @@ impl Issuer {
         let mut given = json!({"access_token": token, "token_type": "Bearer", "expires_in": TOKEN.as_secs(), "scope": SCOPE});
         if renewable {
             let renewal = random().ok_or_else(broken)?;
-            self.desk().renewals.put(renewal.clone(), holder.clone(), 24 * TOKEN);
+            self.pending().renewals.put(renewal.clone(), holder.clone(), 24 * TOKEN);
             given["refresh_token"] = json!(renewal);
         }
         Ok(given)
@@ -288,7 +288,7 @@ impl Issuer {
             "device_code": code, "user_code": spoken, "verification_uri": page,
             "verification_uri_complete": format!("{page}?user_code={spoken}"), "expires_in": CODE.as_secs(), "interval": INTERVAL,
         });
-        self.desk().devices.put(spoken, Device { code, client: client.id, allowed: None }, CODE);
+        self.pending().devices.put(spoken, Device { code, client: client.id, allowed: None }, CODE);
         Ok(begun)
     }
 
@@ -296,7 +296,7 @@ impl Issuer {
     fn confirm(&self, form: &Form) -> Response<Bytes> {
         let code = form.field("user_code").trim().to_ascii_uppercase();
         let allowed = form.field("decision") == "allow";
-        match self.desk().devices.look(&code) {
+        match self.pending().devices.look(&code) {
             Some(device) => {
                 device.allowed = Some(allowed);
                 page(if allowed { "<p>You are signed in. You can close this page." } else { "<p>Nobody is signed in." })
@@ -329,7 +329,7 @@ impl Issuer {
                     redirect: form.field("redirect_uri").to_owned(),
                     challenge: form.field("code_challenge").to_owned(),
                 };
-                self.desk().codes.put(code.clone(), kept, CODE);
+                self.pending().codes.put(code.clone(), kept, CODE);
                 ("code", code)
             }
             _ => ("error", "access_denied".to_owned()),

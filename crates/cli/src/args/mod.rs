@@ -102,7 +102,7 @@ pub(crate) struct Parsed {
 }
 
 /// What else a command line can ask for.
-pub(crate) enum Asked {
+pub(crate) enum ParsedLine {
     /// A command.
     Run(Box<Parsed>),
     /// Help or the version, to be printed.
@@ -122,22 +122,22 @@ pub(crate) fn completed() -> clap::Command {
 }
 
 /// Understands a command line.
-pub(crate) fn parse(words: &[OsString]) -> Result<Asked, Trouble> {
+pub(crate) fn parse(words: &[OsString]) -> Result<ParsedLine, Trouble> {
     let matches = match tree().try_get_matches_from(words) {
         Ok(matches) => matches,
         Err(error) => match error.kind() {
-            clap::error::ErrorKind::DisplayHelp => return help::effective(words).map(Asked::Print),
+            clap::error::ErrorKind::DisplayHelp => return help::effective(words).map(ParsedLine::Print),
             clap::error::ErrorKind::MissingSubcommand | clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 let asking: Vec<_> = words.iter().cloned().chain(["-h".into()]).collect();
-                return Ok(Asked::Lost(help::effective(&asking)?, problem::trouble(&error, words)));
+                return Ok(ParsedLine::Lost(help::effective(&asking)?, problem::trouble(&error, words)));
             }
-            clap::error::ErrorKind::DisplayVersion => return Ok(Asked::Print(error.render().to_string())),
+            clap::error::ErrorKind::DisplayVersion => return Ok(ParsedLine::Print(error.render().to_string())),
             _ => return Err(problem::trouble(&error, words)),
         },
     };
     let arguments = Arguments::from_arg_matches(&matches).map_err(|error| problem::trouble(&error, words))?;
     let (path, deepest) = deepest(&matches);
-    Ok(Asked::Run(Box::new(Parsed { command: arguments.command, path, flags: settings::flags(deepest) })))
+    Ok(ParsedLine::Run(Box::new(Parsed { command: arguments.command, path, flags: settings::flags(deepest) })))
 }
 
 /// The help of a command that is named by words.
@@ -146,8 +146,8 @@ pub(crate) fn help_of(words: &[String]) -> Result<String, Trouble> {
     line.extend(words.iter().map(OsString::from));
     line.push("--help".into());
     match parse(&line)? {
-        Asked::Print(text) => Ok(text),
-        Asked::Run(_) | Asked::Lost(..) => Err(Trouble::internal("help was asked for")),
+        ParsedLine::Print(text) => Ok(text),
+        ParsedLine::Run(_) | ParsedLine::Lost(..) => Err(Trouble::internal("help was asked for")),
     }
 }
 

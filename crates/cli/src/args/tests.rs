@@ -3,9 +3,9 @@ use super::*;
 fn parsed(line: &str) -> Result<Parsed, Trouble> {
     let words: Vec<OsString> = std::iter::once("a2a").chain(line.split_whitespace()).map(OsString::from).collect();
     match parse(&words)? {
-        Asked::Run(parsed) => Ok(*parsed),
-        Asked::Lost(_, trouble) => Err(trouble),
-        Asked::Print(text) => panic!("{text}"),
+        ParsedLine::Run(parsed) => Ok(*parsed),
+        ParsedLine::Lost(_, trouble) => Err(trouble),
+        ParsedLine::Print(text) => panic!("{text}"),
     }
 }
 

@@ -14,7 +14,7 @@ use url::form_urlencoded;
 
 use super::{
     Prompt, Show,
-    form::{Answer, Applicant, Desk, Given, printable},
+    form::{Answer, Applicant, Given, IssuerClient, printable},
     issuer::{Issuer, refused, secure},
 };
 use crate::trouble::{Trouble, TroubleKind};
@@ -27,7 +27,13 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const LONGEST: Duration = Duration::from_secs(900);
 
 /// Sends a browser to the issuer, and waits until it comes back with a code.
-pub(super) async fn run(desk: &Desk, issuer: &Issuer, applicant: &Applicant, scope: &str, show: Show<'_>) -> Result<Given> {
+pub(super) async fn run(
+    issuer_client: &IssuerClient,
+    issuer: &Issuer,
+    applicant: &Applicant,
+    scope: &str,
+    show: Show<'_>,
+) -> Result<Given> {
     let page = issuer.authorization.as_deref().ok_or_else(|| refused("the issuer has no code flow"))?;
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(Error::internal)?;
     let port = listener.local_addr().map_err(Error::internal)?.port();
@@ -58,7 +64,7 @@ pub(super) async fn run(desk: &Desk, issuer: &Issuer, applicant: &Applicant, sco
         ("redirect_uri", back.as_str()),
         ("code_verifier", verifier.expose()),
     ];
-    match desk.token(&issuer.token, issuer, applicant, &form).await? {
+    match issuer_client.token(&issuer.token, issuer, applicant, &form).await? {
         Answer::Given(given) => Ok(given),
         Answer::Refused(refusal) => Err(refusal.error()),
     }

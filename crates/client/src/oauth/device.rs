@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::{
     Prompt, Show,
-    form::{Answer, Applicant, Desk, Given, unusable},
+    form::{Answer, Applicant, Given, IssuerClient, unusable},
     issuer::{Issuer, refused},
 };
 use crate::trouble::{Trouble, TroubleKind};
@@ -33,9 +33,15 @@ struct Begun {
 }
 
 /// Shows a person a code, and waits until it is confirmed.
-pub(super) async fn run(desk: &Desk, issuer: &Issuer, applicant: &Applicant, scope: &str, show: Show<'_>) -> Result<Given> {
+pub(super) async fn run(
+    issuer_client: &IssuerClient,
+    issuer: &Issuer,
+    applicant: &Applicant,
+    scope: &str,
+    show: Show<'_>,
+) -> Result<Given> {
     let url = issuer.device.as_deref().ok_or_else(|| refused("the issuer has no device flow"))?;
-    let begun: Begun = desk.other(url, issuer, applicant, &[("scope", scope)]).await?;
+    let begun: Begun = issuer_client.other(url, issuer, applicant, &[("scope", scope)]).await?;
     let lasts = Duration::from_secs(begun.expires_in.min(LONGEST));
     let end = Instant::now() + lasts;
     for url in [Some(&begun.verification_uri), begun.verification_uri_complete.as_ref()].into_iter().flatten() {
@@ -58,7 +64,7 @@ pub(super) async fn run(desk: &Desk, issuer: &Issuer, applicant: &Applicant, sco
             return Err(refused("nobody confirmed the code in time").caused_by(Trouble::new(TroubleKind::Refused)));
         }
         let form = [("grant_type", GRANT), ("device_code", begun.device_code.expose())];
-        match desk.token(&issuer.token, issuer, applicant, &form).await {
+        match issuer_client.token(&issuer.token, issuer, applicant, &form).await {
             Ok(Answer::Given(given)) => return Ok(given),
             Ok(Answer::Refused(refusal)) => match refusal.word() {
                 "authorization_pending" => {}

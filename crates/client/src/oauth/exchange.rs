@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use chancery_core::{Error, ErrorKind, Presented, Result, Secret, sync::Mutex};
 
 use super::{
-    form::{Answer, Applicant, Desk},
+    form::{Answer, Applicant, IssuerClient},
     issuer::{Issuer, secure},
     tokens,
 };
@@ -14,7 +14,7 @@ use crate::{
     Builder,
     builder::Settings,
     clock,
-    credentials::{Asked, Credential, CredentialKind, Credentials, Purse},
+    credentials::{Credential, CredentialKind, CredentialRequest, Credentials, SharedCredentials},
 };
 
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
@@ -60,7 +60,7 @@ pub struct Exchange {
     /// Scopes that are always asked for.
     scopes: Vec<String>,
     /// Who is asked when there is nothing to be exchanged.
-    otherwise: Purse,
+    otherwise: SharedCredentials,
     settings: Settings,
     kept: Arc<Kept>,
 }
@@ -98,7 +98,7 @@ impl Exchange {
         secure(&token)?;
         let applicant = Applicant { id: client.into(), secret: Some(secret.into()), in_form: false, parameters: Vec::new() };
         let issuer = Issuer { token, ..Issuer::default() };
-        let (scopes, otherwise) = (Vec::new(), Purse::default());
+        let (scopes, otherwise) = (Vec::new(), SharedCredentials::default());
         Ok(Self { issuer, applicant, actor: None, scopes, otherwise, settings: Settings::default(), kept: Arc::default() })
     }
 
@@ -120,7 +120,7 @@ impl Exchange {
     /// way, or the process that knew its token is gone. When the issuer refuses an exchange, nobody else is asked.
     #[must_use]
     pub fn otherwise(mut self, credentials: impl Credentials + 'static) -> Self {
-        self.otherwise = Purse(Some(Arc::new(credentials)));
+        self.otherwise = SharedCredentials(Some(Arc::new(credentials)));
         self
     }
 
@@ -150,14 +150,14 @@ impl Exchange {
 }
 
 impl OnBehalf {
-    fn key(&self, asked: &Asked<'_>) -> Result<Key> {
+    fn key(&self, asked: &CredentialRequest<'_>) -> Result<Key> {
         let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, self.subject.token.expose().as_bytes());
         Ok((digest.as_ref().to_vec(), asked.origin.to_owned(), self.scope(asked)?))
     }
 
     /// What is asked for: what the card demands and what is always asked for, but no more than the task may reach; and what it may
     /// reach by name (HO-51).
-    fn scope(&self, asked: &Asked<'_>) -> Result<String> {
+    fn scope(&self, asked: &CredentialRequest<'_>) -> Result<String> {
         let wanted = asked.scopes.iter().chain(&self.exchange.scopes).filter(|scope| self.subject.allows(scope));
         let named = self.subject.scopes.iter().flatten().filter(|scope| !scope.ends_with('*'));
         let mut scopes: Vec<&str> = Vec::new();
@@ -174,7 +174,7 @@ impl OnBehalf {
         Ok(scopes.join(" "))
     }
 
-    async fn token(&self, asked: &Asked<'_>, refused: Option<&Secret>) -> Result<Secret> {
+    async fn token(&self, asked: &CredentialRequest<'_>, refused: Option<&Secret>) -> Result<Secret> {
         let kept = &self.exchange.kept;
         let key = self.key(asked)?;
         if let Some(token) = kept.fresh(&key, refused) {
@@ -195,7 +195,7 @@ impl OnBehalf {
             ("resource", asked.origin),
             ("scope", key.2.as_str()),
         ];
-        match Desk::new(settings)?.token(&issuer.token, issuer, applicant, &form).await? {
+        match IssuerClient::new(settings)?.token(&issuer.token, issuer, applicant, &form).await? {
             Answer::Given(given) => {
                 kept.keep(key, given.access_token.clone(), tokens::end(given.expires_in));
                 Ok(given.access_token)
@@ -207,14 +207,14 @@ impl OnBehalf {
 
 #[async_trait]
 impl Credentials for OnBehalf {
-    async fn credential(&self, asked: &Asked<'_>) -> Result<Option<Credential>> {
+    async fn credential(&self, asked: &CredentialRequest<'_>) -> Result<Option<Credential>> {
         if !CredentialKind::Bearer.suits(asked.scheme) {
             return Ok(None);
         }
         Ok(Some(Credential::Bearer(self.token(asked, None).await?)))
     }
 
-    async fn renew(&self, asked: &Asked<'_>) -> Result<bool> {
+    async fn renew(&self, asked: &CredentialRequest<'_>) -> Result<bool> {
         let Some(refused) = self.exchange.kept.fresh(&self.key(asked)?, None) else { return Ok(false) };
         self.token(asked, Some(&refused)).await.map(|token| token != refused)
     }
@@ -222,7 +222,7 @@ impl Credentials for OnBehalf {
 
 #[async_trait]
 impl Credentials for Exchange {
-    async fn credential(&self, asked: &Asked<'_>) -> Result<Option<Credential>> {
+    async fn credential(&self, asked: &CredentialRequest<'_>) -> Result<Option<Credential>> {
         match (asked.on_behalf_of, &self.otherwise.0) {
             (Some(subject), _) if CredentialKind::Bearer.suits(asked.scheme) => self.of(subject.clone()).credential(asked).await,
             (_, Some(otherwise)) => otherwise.credential(asked).await,
@@ -230,7 +230,7 @@ impl Credentials for Exchange {
         }
     }
 
-    async fn renew(&self, asked: &Asked<'_>) -> Result<bool> {
+    async fn renew(&self, asked: &CredentialRequest<'_>) -> Result<bool> {
         match (asked.on_behalf_of, &self.otherwise.0) {
             (Some(subject), _) if CredentialKind::Bearer.suits(asked.scheme) => self.of(subject.clone()).renew(asked).await,
             (_, Some(otherwise)) => otherwise.renew(asked).await,

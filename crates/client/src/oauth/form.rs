@@ -16,8 +16,8 @@ use super::issuer::{Issuer, refused};
 use crate::{
     builder::Settings,
     failure::Failed,
-    http::{Exchange, Head, Http},
-    observer::Eye,
+    http::{Exchange, Http, RequestHead},
+    observer::ObserverSlot,
     trouble::{Trouble, TroubleKind},
 };
 
@@ -39,7 +39,7 @@ pub(super) struct Applicant {
 
 /// Where issuers are spoken to.
 #[derive(Debug, Clone)]
-pub(super) struct Desk(Http);
+pub(super) struct IssuerClient(Http);
 
 /// What an issuer gives.
 #[derive(Debug, Deserialize)]
@@ -83,17 +83,20 @@ impl Refusal {
     }
 }
 
-impl Desk {
-    /// A desk with the connections of these settings. What is said there is shown to no observer.
+impl IssuerClient {
+    /// A issuer_client with the connections of these settings. What is said there is shown to no observer.
     pub(super) fn new(settings: &Settings) -> Result<Self> {
         let mut settings = settings.clone();
-        settings.eye = Eye::default();
+        settings.observer = ObserverSlot::default();
         Http::new(&settings).map(Self)
     }
 
     /// Reads a document that is for everybody.
     pub(super) async fn document<T: DeserializeOwned>(&self, url: &str) -> Result<T> {
-        let head = Head { headers: [(ACCEPT, HeaderValue::from_static("application/json"))].into_iter().collect(), ..Head::default() };
+        let head = RequestHead {
+            headers: [(ACCEPT, HeaderValue::from_static("application/json"))].into_iter().collect(),
+            ..RequestHead::default()
+        };
         let (status, body) = self.ask(Method::GET, url, head, None).await?;
         if status != 200 {
             return Err(unusable(format!("the issuer answers {status} at {url}")));
@@ -131,7 +134,7 @@ impl Desk {
     }
 
     async fn post(&self, url: &str, issuer: &Issuer, applicant: &Applicant, form: &[(&str, &str)]) -> Result<(u16, Bytes)> {
-        let mut head = Head::default();
+        let mut head = RequestHead::default();
         head.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
         head.headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         if let Some(secret) = applicant.secret.as_ref().filter(|_| !is_in_form(issuer, applicant)) {
@@ -141,7 +144,7 @@ impl Desk {
         self.ask(Method::POST, url, head, Some(body.into())).await
     }
 
-    async fn ask(&self, method: Method, url: &str, head: Head, body: Option<Bytes>) -> Result<(u16, Bytes)> {
+    async fn ask(&self, method: Method, url: &str, head: RequestHead, body: Option<Bytes>) -> Result<(u16, Bytes)> {
         let asking = async {
             let exchange = self.0.exchange(method, url, head, body).await?;
             let status = Exchange::status(&exchange);

@@ -7,7 +7,7 @@ use chancery_core::{
 use serde::Deserialize;
 use url::Url;
 
-use super::{Flow, form::Desk};
+use super::{Flow, form::IssuerClient};
 use crate::discover;
 
 /// Where an issuer gives tokens.
@@ -46,10 +46,10 @@ impl Issuer {
     ///
     /// # Errors
     /// When the issuer cannot be asked, is not who it should be, or is reached over an open line.
-    pub(super) async fn of(desk: &Desk, scheme: &SecurityScheme) -> Result<Option<Self>> {
+    pub(super) async fn of(issuer_client: &IssuerClient, scheme: &SecurityScheme) -> Result<Option<Self>> {
         let issuer = match scheme {
-            SecurityScheme::OAuth2(oauth) => Self::of_card(desk, oauth).await?,
-            SecurityScheme::OpenIdConnect(oidc) => Self::of_metadata(&Metadata::load(desk, &oidc.open_id_connect_url).await?),
+            SecurityScheme::OAuth2(oauth) => Self::of_card(issuer_client, oauth).await?,
+            SecurityScheme::OpenIdConnect(oidc) => Self::of_metadata(&Metadata::load(issuer_client, &oidc.open_id_connect_url).await?),
             _ => return Ok(None),
         };
         if issuer.token.is_empty() {
@@ -63,12 +63,12 @@ impl Issuer {
         Ok(Some(issuer))
     }
 
-    async fn of_card(desk: &Desk, scheme: &OAuth2Scheme) -> Result<Self> {
+    async fn of_card(issuer_client: &IssuerClient, scheme: &OAuth2Scheme) -> Result<Self> {
         let mut issuer = Self::of_flow(&scheme.flows);
         if scheme.metadata_url.is_empty() {
             return Ok(issuer);
         }
-        let said = Self::of_metadata(&Metadata::load(desk, &scheme.metadata_url).await?);
+        let said = Self::of_metadata(&Metadata::load(issuer_client, &scheme.metadata_url).await?);
         // A card that names one issuer and sends the secrets of its clients elsewhere is not to be followed.
         let differs = |card: &Option<String>, own: &Option<String>| card.is_some() && own.is_some() && card != own;
         if issuer.token != said.token || differs(&issuer.authorization, &said.authorization) || differs(&issuer.device, &said.device) {
@@ -128,9 +128,9 @@ impl Issuer {
 }
 
 impl Metadata {
-    async fn load(desk: &Desk, url: &str) -> Result<Self> {
+    async fn load(issuer_client: &IssuerClient, url: &str) -> Result<Self> {
         secure(url)?;
-        let said: Self = desk.document(url).await?;
+        let said: Self = issuer_client.document(url).await?;
         if !describes(url, &said.issuer) {
             return Err(refused(format!("the issuer at {url} calls itself {:?}", super::form::printable(&said.issuer))));
         }

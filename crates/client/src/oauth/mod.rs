@@ -66,14 +66,14 @@ pub use self::{
     tokens::{StoredToken, Tokens},
 };
 use self::{
-    form::{Answer, Applicant, Desk, Given},
+    form::{Answer, Applicant, Given, IssuerClient},
     issuer::{Issuer, origin, refused},
     tokens::Key,
 };
 use crate::{
     Builder,
     builder::Settings,
-    credentials::{Asked, Credential, Credentials},
+    credentials::{Credential, CredentialRequest, Credentials},
     trouble::{Trouble, TroubleKind},
 };
 
@@ -287,8 +287,8 @@ impl OAuth {
         how: &SignIn,
         show: &(dyn Fn(&Prompt<'_>) + Send + Sync),
     ) -> Result<StoredToken> {
-        let desk = Desk::new(&self.settings)?;
-        let (name, issuer, flow) = choose(&desk, card, how).await?;
+        let issuer_client = IssuerClient::new(&self.settings)?;
+        let (name, issuer, flow) = choose(&issuer_client, card, how).await?;
         let origins = origins(card, card_url);
         let agent = card_url.and_then(origin).or_else(|| origins.first().cloned()).unwrap_or_default();
         if !how.issuer_of_card {
@@ -299,9 +299,9 @@ impl OAuth {
         let asked: BTreeSet<_> = self.scopes.iter().chain(demanded.into_iter().flatten()).cloned().collect();
         let scope = words(&asked);
         let given = match flow {
-            Flow::ClientCredentials => self.to_client(&desk, &issuer, &self.applicant, &scope).await?,
-            Flow::DeviceCode => Box::pin(device::run(&desk, &issuer, &self.applicant, &scope, show)).await?,
-            Flow::AuthorizationCode => Box::pin(code::run(&desk, &issuer, &self.applicant, &scope, show)).await?,
+            Flow::ClientCredentials => self.to_client(&issuer_client, &issuer, &self.applicant, &scope).await?,
+            Flow::DeviceCode => Box::pin(device::run(&issuer_client, &issuer, &self.applicant, &scope, show)).await?,
+            Flow::AuthorizationCode => Box::pin(code::run(&issuer_client, &issuer, &self.applicant, &scope, show)).await?,
         };
         let key = Key { agent, scheme: name, client: Some(self.applicant.id.clone()) };
         let token = stored(key, &issuer, flow, &self.applicant, Reach { origins, asked }, given);
@@ -311,7 +311,7 @@ impl OAuth {
     }
 
     /// A token for a scheme that has time left and is not the refused one; `None` when there is none to be had.
-    async fn token(&self, asked: &Asked<'_>, refused: Option<&Secret>) -> Result<Option<StoredToken>> {
+    async fn token(&self, asked: &CredentialRequest<'_>, refused: Option<&Secret>) -> Result<Option<StoredToken>> {
         let key = self.key(asked);
         let usable = |token: &StoredToken| {
             let lasts = token.is_fresh() && refused != Some(&token.access);
@@ -352,7 +352,7 @@ impl OAuth {
         let (Some(refresh), Some(applicant)) = (&token.refresh, self.applicant_of(token)) else { return Ok(None) };
         let issuer = Issuer { secret_in_form: token.secret_in_form, ..Issuer::default() };
         let form = [("grant_type", "refresh_token"), ("refresh_token", refresh.expose())];
-        match Desk::new(&self.settings)?.token(&token.refresh_url, &issuer, &applicant, &form).await? {
+        match IssuerClient::new(&self.settings)?.token(&token.refresh_url, &issuer, &applicant, &form).await? {
             Answer::Given(given) => {
                 let mut renewed = token.clone();
                 if let Some(scope) = &given.scope {
@@ -373,7 +373,7 @@ impl OAuth {
     }
 
     /// A new token without a person: as a client, if the issuer gives tokens to clients.
-    async fn got(&self, asked: &Asked<'_>, known: Option<&StoredToken>) -> Result<Option<StoredToken>> {
+    async fn got(&self, asked: &CredentialRequest<'_>, known: Option<&StoredToken>) -> Result<Option<StoredToken>> {
         // Who was a person yesterday does not become a client by itself.
         if known.is_some_and(|token| token.flow != Flow::ClientCredentials) {
             return Ok(None);
@@ -382,8 +382,8 @@ impl OAuth {
         // What somebody has signed in for goes on, and goes nowhere else.
         let signed_in = || known.filter(|token| token.origins.contains(asked.origin)).and_then(|token| self.applicant_of(token));
         let Some(applicant) = own.or_else(signed_in).filter(|applicant| applicant.secret.is_some()) else { return Ok(None) };
-        let desk = Desk::new(&self.settings)?;
-        let Some(issuer) = Issuer::of(&desk, asked.scheme).await?.filter(|issuer| issuer.offers(Flow::ClientCredentials)) else {
+        let issuer_client = IssuerClient::new(&self.settings)?;
+        let Some(issuer) = Issuer::of(&issuer_client, asked.scheme).await?.filter(|issuer| issuer.offers(Flow::ClientCredentials)) else {
             return Ok(None);
         };
         let agent = self.key(asked).agent;
@@ -396,18 +396,18 @@ impl OAuth {
             scopes.extend(token.asked.iter().cloned());
             origins.extend(token.origins.iter().cloned());
         }
-        let given = self.to_client(&desk, &issuer, &applicant, &words(&scopes)).await?;
+        let given = self.to_client(&issuer_client, &issuer, &applicant, &words(&scopes)).await?;
         let key = Key { agent, scheme: asked.name.to_owned(), client: Some(applicant.id.clone()) };
         let reach = Reach { origins, asked: scopes };
         Ok(Some(stored(key, &issuer, Flow::ClientCredentials, &applicant, reach, given)))
     }
 
-    async fn to_client(&self, desk: &Desk, issuer: &Issuer, applicant: &Applicant, scope: &str) -> Result<Given> {
+    async fn to_client(&self, issuer_client: &IssuerClient, issuer: &Issuer, applicant: &Applicant, scope: &str) -> Result<Given> {
         if applicant.secret.is_none() {
             return Err(refused("client credentials need the client's secret").caused_by(Trouble::new(TroubleKind::CredentialsMissing)));
         }
         let form = [("grant_type", "client_credentials"), ("scope", scope)];
-        match desk.token(&issuer.token, issuer, applicant, &form).await? {
+        match issuer_client.token(&issuer.token, issuer, applicant, &form).await? {
             Answer::Given(given) => Ok(given),
             Answer::Refused(refusal) => Err(refusal.error()),
         }
@@ -424,7 +424,7 @@ impl OAuth {
     }
 
     /// Whether the scopes that a token was asked for are all that is wanted.
-    fn covers(&self, token: &StoredToken, asked: &Asked<'_>) -> bool {
+    fn covers(&self, token: &StoredToken, asked: &CredentialRequest<'_>) -> bool {
         self.applicant.id.is_empty() || self.scopes.iter().chain(asked.scopes).all(|scope| token.asked.contains(scope))
     }
 
@@ -442,7 +442,7 @@ impl OAuth {
         Err(refused(words).caused_by(Trouble::new(TroubleKind::CredentialsMissing)))
     }
 
-    fn key(&self, asked: &Asked<'_>) -> Key {
+    fn key(&self, asked: &CredentialRequest<'_>) -> Key {
         let agent = asked.card_url.and_then(origin).unwrap_or_else(|| asked.origin.to_owned());
         let client = Some(self.applicant.id.clone()).filter(|id| !id.is_empty());
         Key { agent, scheme: asked.name.to_owned(), client }
@@ -478,7 +478,7 @@ fn stored(key: Key, issuer: &Issuer, flow: Flow, applicant: &Applicant, reach: R
 
 #[async_trait]
 impl Credentials for OAuth {
-    async fn credential(&self, asked: &Asked<'_>) -> Result<Option<Credential>> {
+    async fn credential(&self, asked: &CredentialRequest<'_>) -> Result<Option<Credential>> {
         if !is_of_tokens(asked.scheme) {
             return Ok(None);
         }
@@ -486,7 +486,7 @@ impl Credentials for OAuth {
         Ok(Box::pin(self.token(asked, None)).await?.map(|token| Credential::Bearer(token.access)))
     }
 
-    async fn renew(&self, asked: &Asked<'_>) -> Result<bool> {
+    async fn renew(&self, asked: &CredentialRequest<'_>) -> Result<bool> {
         let Some(refused) = self.tokens.at_hand(&self.key(asked)).filter(|_| is_of_tokens(asked.scheme)) else { return Ok(false) };
         Ok(Box::pin(self.token(asked, Some(&refused.access))).await?.is_some())
     }
@@ -504,7 +504,7 @@ fn is_of_tokens(scheme: &SecurityScheme) -> bool {
 }
 
 /// The scheme by which somebody signs in: those that are demanded come first, in the card's order.
-async fn choose(desk: &Desk, card: &Card, how: &SignIn) -> Result<(String, Issuer, Flow)> {
+async fn choose(issuer_client: &IssuerClient, card: &Card, how: &SignIn) -> Result<(String, Issuer, Flow)> {
     let demanded = card.security_requirements.iter().flat_map(|requirement| requirement.schemes.keys());
     let mut names: Vec<_> = demanded.chain(card.security_schemes.keys()).collect();
     let mut seen = BTreeSet::new();
@@ -516,7 +516,7 @@ async fn choose(desk: &Desk, card: &Card, how: &SignIn) -> Result<(String, Issue
     let (mut issuers, mut trouble) = (Vec::new(), None);
     for name in names {
         let Some(scheme) = card.security_schemes.get(name) else { continue };
-        match Issuer::of(desk, scheme).await {
+        match Issuer::of(issuer_client, scheme).await {
             Ok(issuer) => issuers.extend(issuer.map(|issuer| (name, issuer))),
             // Another scheme may do.
             Err(error) => trouble = Some(error),

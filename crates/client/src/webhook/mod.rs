@@ -380,7 +380,7 @@ fn now() -> u64 {
 
 /// Reads a document with the settings of a client.
 async fn fetch(settings: &Settings, url: &str) -> Result<bytes::Bytes> {
-    let exchange = Http::new(settings)?.exchange(http::Method::GET, url, crate::http::Head::default(), None).await;
+    let exchange = Http::new(settings)?.exchange(http::Method::GET, url, crate::http::RequestHead::default(), None).await;
     let exchange = exchange.map_err(|failed| failed.error)?;
     if !exchange.is_success() {
         let words = format!("the keys were answered with status {}", exchange.status());

@@ -6,7 +6,8 @@ use std::sync::{
 };
 
 use chancery_client::{
-    Asked, Builder, Client, Credential, CredentialKind, Credentials, Keyring, Notice, Observer, Secrets, Trouble, TroubleKind, Wire,
+    Builder, Client, Credential, CredentialKind, CredentialRequest, Credentials, Keyring, Notice, Observer, Secrets, Trouble, TroubleKind,
+    Wire,
 };
 use chancery_core::{
     Binding, Card, ErrorKind, Result, SecurityRequirement, SecurityScheme, Version,
@@ -265,12 +266,12 @@ struct Renewing {
 
 #[async_trait::async_trait]
 impl Credentials for Renewing {
-    async fn credential(&self, asked: &Asked<'_>) -> Result<Option<Credential>> {
+    async fn credential(&self, asked: &CredentialRequest<'_>) -> Result<Option<Credential>> {
         assert!(asked.declared && asked.origin.starts_with("http://127.0.0.1"), "{asked:?}");
         Ok(Some(Credential::Bearer(format!("t-{}", self.renewed.load(Ordering::SeqCst)).into())))
     }
 
-    async fn renew(&self, _: &Asked<'_>) -> Result<bool> {
+    async fn renew(&self, _: &CredentialRequest<'_>) -> Result<bool> {
         Ok(self.renewed.fetch_add(1, Ordering::SeqCst) < 1)
     }
 }

@@ -17,7 +17,7 @@ use super::{
     Handoff, OnAmbiguous, OnMessageReply, Refusal, RefusalCode as Code, Step, access,
     active::{ActiveHandoff, cancel, status},
     backoff::{is_transient, pause_after},
-    record::{Head, Passed, Record, State},
+    record::{Passed, Record, State, Whereabouts},
     relay,
 };
 use crate::{
@@ -292,7 +292,7 @@ async fn passed(active: &mut ActiveHandoff, mut record: Record, task: &Task) -> 
     transfer.reason.clone_from(&record.reason);
     transfer.context_id = task.context_id.clone().present();
     transfer.grant = Grant::of(&task.metadata);
-    let head = Head::of(&transfer, 0, 0);
+    let head = Whereabouts::of(&transfer, 0, 0);
     (record.state, record.message) = (State::Committed, None);
     record.passed = Some(Box::new(Passed { transfer, seq: Seq::START, at: Timestamp::EPOCH, history: 0, artifacts: 0, head }));
     if active.pass(record).await?

@@ -66,13 +66,13 @@ pub(crate) struct Passed {
     pub(crate) history: usize,
     pub(crate) artifacts: usize,
     /// Where the task is now.
-    pub(crate) head: Head,
+    pub(crate) head: Whereabouts,
 }
 
 /// Where a relayed task is now.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Head {
+pub(crate) struct Whereabouts {
     pub(crate) agent: String,
     pub(crate) task: TaskId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,7 +85,7 @@ pub(crate) struct Head {
     pub(crate) followed: u32,
 }
 
-impl Head {
+impl Whereabouts {
     /// Where a transfer leads to.
     pub(crate) fn of(transfer: &Transfer, artifacts: usize, followed: u32) -> Self {
         Self {

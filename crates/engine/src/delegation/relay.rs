@@ -16,7 +16,7 @@ use super::{
     Refusal, RefusalCode as Code,
     active::{ActiveHandoff, Canceling, cancel, plain, status},
     backoff::{is_transient, pause_after},
-    record::{Head, Record},
+    record::{Record, Whereabouts},
 };
 use crate::{
     agent::{Ending, Failure},
@@ -150,9 +150,9 @@ impl Relay {
         Some(Self { record, mirror, taken, seen, heard, stale: false, moved: false, behind })
     }
 
-    fn head(&self) -> Head {
+    fn head(&self) -> Whereabouts {
         // A relay is made for records that have one.
-        self.record.passed.as_ref().map_or_else(|| Head::of(&Transfer::default(), 0, 0), |passed| passed.head.clone())
+        self.record.passed.as_ref().map_or_else(|| Whereabouts::of(&Transfer::default(), 0, 0), |passed| passed.head.clone())
     }
 
     fn caller(&self, active: &ActiveHandoff) -> Caller {
@@ -380,7 +380,7 @@ impl Relay {
         let mapped: Vec<_> = self.mirror.artifacts.iter().map(|artifact| self.mapped(&artifact.artifact_id)).collect();
         self.taken.extend(mapped);
         if let Some(passed) = &mut self.record.passed {
-            passed.head = Head::of(&transfer, self.taken.len(), followed);
+            passed.head = Whereabouts::of(&transfer, self.taken.len(), followed);
         }
         self.mirror = Task::new(transfer.task_id, "", TaskState::Working);
         self.moved = true;

@@ -16,7 +16,8 @@ use hashbrown::hash_table::Entry;
 
 use self::index::{Index, Named, Position, Table};
 use super::{
-    Commit, Delivery, Due, Error, Filter, Grantee, Head, KeyRecord, Lease, Listing, Owner, Result, Row, Settled, Standing, Store, Stored,
+    Commit, Delivery, Due, Error, Filter, Grantee, KeyRecord, Lease, Listing, Owner, Result, Row, Settled, Standing, Store, Stored,
+    TaskFacts,
 };
 
 /// A store without a file.
@@ -45,7 +46,7 @@ struct Inner {
 #[derive(Debug)]
 struct Kept {
     owner: Arc<Owner>,
-    head: Head,
+    head: TaskFacts,
     rows: Rows,
     snapshot: Option<(Seq, Bytes)>,
     beside: Option<Box<Beside>>,

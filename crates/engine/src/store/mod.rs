@@ -1,6 +1,6 @@
 //! Where tasks are kept. A store knows rows, not rules: what an event means is the engine's business.
 //!
-//! A task is one row of indexed facts ([`Head`]), a log of rows with events, and now and then a
+//! A task is one row of indexed facts ([`TaskFacts`]), a log of rows with events, and now and then a
 //! snapshot that saves reading the log from its beginning. All of a commit happens, or nothing.
 
 pub mod memory;
@@ -174,7 +174,7 @@ impl From<TaskState> for Standing {
 /// The indexed facts of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Head {
+pub struct TaskFacts {
     /// The task.
     pub id: TaskId,
     /// Its conversation.
@@ -189,7 +189,7 @@ pub struct Head {
     pub passed: Passed,
 }
 
-impl Head {
+impl TaskFacts {
     /// The facts of a task after its newest event.
     pub fn new(id: impl Into<TaskId>, context: impl Into<ContextId>, state: TaskState, updated: Timestamp, seq: Seq) -> Self {
         Self { id: id.into(), context: context.into(), state, updated, seq, passed: Passed::No }
@@ -306,7 +306,7 @@ pub enum Grantee {
 #[non_exhaustive]
 pub struct Commit {
     /// The task's facts after the commit.
-    pub head: Head,
+    pub head: TaskFacts,
     /// The newest event that the committer knows; [`Seq::START`] makes the task.
     pub expected: Seq,
     /// The events that are added, `expected + 1` to `head.seq`.
@@ -326,7 +326,7 @@ pub struct Commit {
 impl Commit {
     /// A commit of one row and nothing else.
     #[must_use]
-    pub fn new(head: Head, expected: Seq, row: Row) -> Self {
+    pub fn new(head: TaskFacts, expected: Seq, row: Row) -> Self {
         Self { head, expected, row, snapshot: None, lease: None, deliveries: Vec::new(), configs: Vec::new(), key: None }
     }
 }
@@ -336,7 +336,7 @@ impl Commit {
 #[non_exhaustive]
 pub struct Stored {
     /// Its facts.
-    pub head: Head,
+    pub head: TaskFacts,
     /// The newest snapshot with the place of the last event in it.
     pub snapshot: Option<(Seq, Bytes)>,
     /// The rows after the snapshot, in order.
@@ -348,7 +348,7 @@ pub struct Stored {
 impl Stored {
     /// A task from its parts.
     #[must_use]
-    pub fn new(head: Head, snapshot: Option<(Seq, Bytes)>, rows: Vec<Row>, lease: Option<Lease>) -> Self {
+    pub fn new(head: TaskFacts, snapshot: Option<(Seq, Bytes)>, rows: Vec<Row>, lease: Option<Lease>) -> Self {
         Self { head, snapshot, rows, lease }
     }
 }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use chancery_core::{Seq, TaskId, TaskState, Timestamp};
-use chancery_engine::store::{Commit, Delivery, Filter, Head, KeyAnswer, KeyRecord, Owner, Row, Sqlite, Store};
+use chancery_engine::store::{Commit, Delivery, Filter, KeyAnswer, KeyRecord, Owner, Row, Sqlite, Store, TaskFacts};
 
 use crate::folder::Folder;
 
@@ -35,7 +35,7 @@ fn commit(id: &str, seq: u64) -> Commit {
     let state = if seq == 3 { TaskState::Completed } else { TaskState::Working };
     let place = Seq::new(seq);
     let mut commit =
-        Commit::new(Head::new(id, "c", state, now(), place), Seq::new(seq - 1), Row::new(place, place, payload(id, seq).into()));
+        Commit::new(TaskFacts::new(id, "c", state, now(), place), Seq::new(seq - 1), Row::new(place, place, payload(id, seq).into()));
     commit.deliveries = vec![Delivery::new("p".into(), place)];
     if seq == 1 {
         let until = Timestamp::from_unix(1_999_999_999, 0).unwrap();

@@ -6,7 +6,7 @@ use std::{fmt::Debug, ops::Range};
 
 use chancery_core::{Bytes, PushConfigId, Seq, TaskId, TaskState, Timestamp};
 use chancery_engine::store::{
-    Commit, Delivery, Filter, Grantee, Head, KeyAnswer, KeyRecord, Lease, Memory, Owner, Row, Settled, Sqlite, Store,
+    Commit, Delivery, Filter, Grantee, KeyAnswer, KeyRecord, Lease, Memory, Owner, Row, Settled, Sqlite, Store, TaskFacts,
     sqlite::{Durability, Options},
 };
 
@@ -71,7 +71,7 @@ impl Stores {
             assert_eq!(self.memory.task(&owner, &id).await.unwrap().as_ref(), Some(&task), "case {case}");
             assert_eq!(self.sqlite.task(&owner, &id).await.unwrap().as_ref(), Some(&task), "case {case}");
             let seq = task.head.seq.next();
-            let head = Head::new(id, task.head.context, TaskState::Completed, at(1), seq);
+            let head = TaskFacts::new(id, task.head.context, TaskState::Completed, at(1), seq);
             let commit = Operation::Commit(owner, Box::new(Commit::new(head, task.head.seq, Row::new(seq, seq, Bytes::new()))));
             let [answer, memory, sqlite] = self.run(&commit).await;
             assert_eq!([&memory, &sqlite], [&answer, &answer]);
@@ -252,7 +252,7 @@ impl Random {
         let expected = if self.chance(8) { self.bits() % 4 } else { newest };
         let (first, last) = (Seq::new(expected + 1), Seq::new(expected + 1 + self.bits() % 3));
         let context = current.map_or_else(|| self.pick(&["c-1", "c-2"]).into(), |task| task.head.context);
-        let head = Head::new(id, context, self.pick(TaskState::ALL), self.at(), last);
+        let head = TaskFacts::new(id, context, self.pick(TaskState::ALL), self.at(), last);
         let mut commit = Commit::new(head, Seq::new(expected), Row::new(first, last, self.bytes()));
         commit.snapshot = self.maybe(Self::bytes);
         commit.lease = self.maybe(|random| Lease::new(random.pick(&["host-1", "host-2"]), random.at(), 1));

@@ -11,7 +11,7 @@ use std::{
 
 use chancery_core::{Bytes, Seq, TaskId, TaskState, Timestamp};
 use chancery_engine::store::{
-    Commit, Delivery, Error, Filter, Head, KeyAnswer, KeyRecord, Lease, Owner, Row, Settled, Sqlite, Store,
+    Commit, Delivery, Error, Filter, KeyAnswer, KeyRecord, Lease, Owner, Row, Settled, Sqlite, Store, TaskFacts,
     sqlite::{Durability, Options},
     suite,
 };
@@ -29,7 +29,7 @@ fn at(seconds: i64) -> Timestamp {
 
 fn made(id: &str, state: TaskState, bytes: usize) -> Commit {
     let seq = Seq::new(1);
-    Commit::new(Head::new(id, "c", state, at(0), seq), Seq::START, Row::new(seq, seq, Bytes::from(vec![b'x'; bytes])))
+    Commit::new(TaskFacts::new(id, "c", state, at(0), seq), Seq::START, Row::new(seq, seq, Bytes::from(vec![b'x'; bytes])))
 }
 
 fn first(limit: usize) -> Filter {

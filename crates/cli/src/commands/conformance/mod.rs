@@ -101,11 +101,11 @@ async fn check(context: &Context, options: &Options) -> Result<(Report, Option<u
 
 /// Checks the checks: the demo of this program is the sound agent behind the faults.
 async fn self_test(context: &Context, selection: &Selection) -> Result<Report, Trouble> {
-    let desk = cli::Desk::open(&Arc::default())?;
+    let sandbox = cli::Sandbox::open(&Arc::default())?;
     let line = Progress::new(&context.notes, context.printer.is_json());
     let show = |progress: chancery_check::Progress<'_>| show(context, &line, progress);
     tokio::select! {
-        report = line.during(chancery_check::self_test(desk.port(), selection, &show)) => report.map_err(target::trouble),
+        report = line.during(chancery_check::self_test(sandbox.port(), selection, &show)) => report.map_err(target::trouble),
         code = stop::asked() => Err(Trouble::stopped(code)),
     }
 }

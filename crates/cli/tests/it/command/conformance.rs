@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::Desk;
+use super::Sandbox;
 
 const BEGIN: &str = "<!-- requirements: begin -->\n";
 const END: &str = "<!-- requirements: end -->\n";
@@ -16,12 +16,12 @@ const END: &str = "<!-- requirements: end -->\n";
 /// The program is checked by itself: the official report is whole, and says what `docs/cli.md` says.
 #[test]
 fn the_program_checks_itself_and_writes_the_official_report() {
-    let desk = Desk::new();
-    let ran = desk.run(&["conformance", "--cli", "--report", "report.yaml", "--report", "report.json", "-o", "json"]);
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["conformance", "--cli", "--report", "report.yaml", "--report", "report.json", "-o", "json"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let shown: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(shown["failed"], 0, "{shown}");
-    let report: Value = serde_saphyr::from_str(&std::fs::read_to_string(desk.work("report.yaml")).unwrap()).unwrap();
+    let report: Value = serde_saphyr::from_str(&std::fs::read_to_string(sandbox.work("report.yaml")).unwrap()).unwrap();
     for part in ["report", "summary", "requirements", "default_001_breakdown", "error_codes", "attestation"] {
         assert!(report[part].is_object(), "{part}");
     }
@@ -55,12 +55,12 @@ fn the_program_checks_itself_and_writes_the_official_report() {
 /// A2ACLI_CONFORM_001: the demo keeps the rules over every interface, and what was not tested is told apart.
 #[test]
 fn an_agent_is_checked_over_every_interface() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let mut arguments = vec!["conformance", "--suite", "tck", "-o", "json"];
     for report in ["r.json", "r.xml", "r.html", "r.md", "r.yaml"] {
         arguments.extend(["--report", report]);
     }
-    let ran = desk.run(&arguments);
+    let ran = sandbox.run(&arguments);
     let report: Value = serde_json::from_str(&ran.out).unwrap();
     let broken: Vec<_> = report["findings"].as_array().unwrap().iter().filter(|one| one["status"] == "failed").collect();
     assert_eq!((ran.code, report["conformant"].as_bool()), (0, Some(true)), "{broken:?}");
@@ -73,7 +73,7 @@ fn an_agent_is_checked_over_every_interface() {
         assert!(id.ends_with('*') || !finding["tck"].as_array().unwrap().is_empty(), "{finding}");
         assert!((finding["status"] == "passed") == finding["note"].as_str().unwrap().is_empty(), "{finding}");
     }
-    let read = |name: &str| std::fs::read_to_string(desk.work(name)).unwrap();
+    let read = |name: &str| std::fs::read_to_string(sandbox.work(name)).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&read("r.json")).unwrap(), report);
     let yaml: Value = serde_saphyr::from_str(&read("r.yaml")).unwrap();
     assert_eq!(yaml["findings"].as_array().unwrap().len(), report["findings"].as_array().unwrap().len());
@@ -85,46 +85,46 @@ fn an_agent_is_checked_over_every_interface() {
 /// What breaks a rule is told, by its rule and its place, and counts as `--fail-on` says.
 #[test]
 fn a_broken_rule_is_told_and_counts_as_wanted() {
-    let desk = Desk::new();
-    let mut card = desk.json(&["card", "get"]);
+    let sandbox = Sandbox::new();
+    let mut card = sandbox.json(&["card", "get"]);
     card["version"] = "".into();
-    std::fs::write(desk.work("bad.json"), card.to_string()).unwrap();
-    let ran = desk.run(&["conformance", "-a", "./bad.json", "--only", "V10-CARD-00*"]);
+    std::fs::write(sandbox.work("bad.json"), card.to_string()).unwrap();
+    let ran = sandbox.run(&["conformance", "-a", "./bad.json", "--only", "V10-CARD-00*"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.out.contains("Failed: V10-CARD-007 must (TCK CARD-STRUCT-001): /version "), "{}", ran.out);
     assert!(ran.out.contains("Verdict: not conformant (1 must failed)\n"), "{}", ran.out);
     assert!(ran.err.contains("error: A2AX_ERR_CHECKS_FAILED"), "{ran:?}");
-    desk.ok(&["conformance", "-a", "./bad.json", "--only", "V10-CARD-00*", "--fail-on", "never"]);
-    desk.ok(&["conformance", "-a", "./bad.json", "--only", "V10-CARD-00*", "--skip", "V10-CARD-007"]);
+    sandbox.ok(&["conformance", "-a", "./bad.json", "--only", "V10-CARD-00*", "--fail-on", "never"]);
+    sandbox.ok(&["conformance", "-a", "./bad.json", "--only", "V10-CARD-00*", "--skip", "V10-CARD-007"]);
 }
 
 /// Without tasks nothing is made; an interface can be chosen, and a list is only a list.
 #[test]
 fn checks_can_be_chosen_listed_and_explained() {
-    let desk = Desk::new();
-    let report = desk.json(&["conformance", "--read-only", "--transport", "rest", "--level", "must"]);
+    let sandbox = Sandbox::new();
+    let report = sandbox.json(&["conformance", "--read-only", "--transport", "rest", "--level", "must"]);
     assert_eq!(report["interfaces"], serde_json::json!(["HTTP+JSON 1.0"]));
-    assert_eq!(desk.json(&["task", "list"])["totalSize"], 0, "a check made a task");
+    assert_eq!(sandbox.json(&["task", "list"])["totalSize"], 0, "a check made a task");
     let findings = report["findings"].as_array().unwrap();
     assert!(findings.iter().all(|one| one["level"] == "must" && (one["place"] == "HTTP+JSON" || one["place"] == "")), "{report}");
     assert!(findings.iter().any(|one| one["status"] == "passed") && findings.iter().any(|one| one["note"] == "it makes a task"));
-    let checks = desk.json(&["conformance", "--list"])["checks"].as_array().unwrap().len();
-    let official = desk.json(&["conformance", "--list", "--suite", "tck"])["checks"].as_array().unwrap().len();
+    let checks = sandbox.json(&["conformance", "--list"])["checks"].as_array().unwrap().len();
+    let official = sandbox.json(&["conformance", "--list", "--suite", "tck"])["checks"].as_array().unwrap().len();
     assert!(checks >= 100 && official >= 70 && official < checks, "{checks} {official}");
-    assert_eq!(desk.json(&["conformance", "--cli", "--list"])["checks"].as_array().unwrap().len(), 66);
-    let out = desk.ok(&["conformance", "--explain", "CORE-GET-002"]);
+    assert_eq!(sandbox.json(&["conformance", "--cli", "--list"])["checks"].as_array().unwrap().len(), 66);
+    let out = sandbox.ok(&["conformance", "--explain", "CORE-GET-002"]);
     assert!(out.starts_with("Check: V10-GET-002\nTCK: CORE-GET-002\nLevel: must\n"), "{out}");
-    assert_eq!(desk.run(&["conformance", "--explain", "V10-NONE-001"]).code, 2);
-    assert_eq!(desk.run(&["conformance", "--report", "x.pdf"]).code, 2);
-    let ran = desk.run(&["conformance", "--suite", "acts"]);
+    assert_eq!(sandbox.run(&["conformance", "--explain", "V10-NONE-001"]).code, 2);
+    assert_eq!(sandbox.run(&["conformance", "--report", "x.pdf"]).code, 2);
+    let ran = sandbox.run(&["conformance", "--suite", "acts"]);
     assert!(ran.code == 1 && ran.err.contains("the suite acts is not built yet"), "{ran:?}");
-    assert_eq!(desk.run(&["conformance", "-a", "localhost:1"]).code, 3);
+    assert_eq!(sandbox.run(&["conformance", "-a", "localhost:1"]).code, 3);
 }
 
 /// The checks find what they are there for.
 #[test]
 fn built_in_faults_are_found() {
-    let ran = Desk::new().run(&["conformance", "--self-test"]);
+    let ran = Sandbox::new().run(&["conformance", "--self-test"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.out.contains("Verdict: every fault was found\n") && ran.out.contains("Result: 23 passed, 0 failed"), "{ran:?}");
 }
@@ -188,7 +188,7 @@ fn on_server_of(root: &Path, sdks: &Path, (sdk, program, arguments): &(&str, &st
     let mut line = String::new();
     BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let ready: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{sdk} is not ready ({error}); run tests/sdk/install"));
-    let ran = Desk::new().run(&["conformance", "--cli", "-a", ready["url"].as_str().unwrap(), "-o", "json"]);
+    let ran = Sandbox::new().run(&["conformance", "--cli", "-a", ready["url"].as_str().unwrap(), "-o", "json"]);
     // It ends with its input.
     drop(server.stdin.take());
     server.wait().unwrap();

@@ -10,7 +10,7 @@ use std::{
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
-use super::{Desk, Ran, finish};
+use super::{Ran, Sandbox, finish};
 
 /// What is found, as its level and its message.
 #[track_caller]
@@ -32,8 +32,8 @@ fn verdict(ran: &Ran) -> &str {
 
 #[test]
 fn a_healthy_agent_is_told_so() {
-    let desk = Desk::new();
-    let ran = desk.run(&["doctor", "--message", "slow 1s"]);
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["doctor", "--message", "slow 1s"]);
     assert_eq!((ran.code, verdict(&ran)), (0, "Verdict: all is well"), "{ran:?}");
     for part in ["no proxy is used", "localhost is reached at 127.0.0.1:", "the clocks agree", "the card of \"Demo\" is found and valid"] {
         found(&ran, "Ok", part);
@@ -46,63 +46,63 @@ fn a_healthy_agent_is_told_so() {
     assert!(next(&ran, " of GRPC is no http URL").contains("--bindings jsonrpc,rest"));
     found(&ran, "Ok", "the version header is honored");
     found(&ran, "Ok", "the stream is flushed event by event");
-    let document: Value = desk.json(&["doctor", "--read-only"]);
+    let document: Value = sandbox.json(&["doctor", "--read-only"]);
     assert_eq!((document["problems"].as_i64(), document["warnings"].as_i64()), (Some(0), Some(0)), "{document}");
     assert!(
         document["findings"].as_array().unwrap().iter().all(|finding| finding["level"] == "ok" || finding["level"] == "note"),
         "{document}"
     );
-    assert_eq!(desk.calls("SendStreamingMessage"), 1, "--read-only sends nothing");
-    let ran = desk.run(&["doctor", "-a", &desk.at("/nostream")]);
+    assert_eq!(sandbox.calls("SendStreamingMessage"), 1, "--read-only sends nothing");
+    let ran = sandbox.run(&["doctor", "-a", &sandbox.at("/nostream")]);
     found(&ran, "Ok", "the card declares no streams");
 }
 
 #[test]
 fn whoever_cannot_be_reached_is_told_apart() {
-    let desk = Desk::new();
-    let ran = desk.run(&["doctor", "-a", "localhost:1"]);
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["doctor", "-a", "localhost:1"]);
     assert_eq!((ran.code, verdict(&ran)), (3, "Verdict: 1 problem, 0 warnings"), "{ran:?}");
     found(&ran, "Problem", "nobody answers at localhost:1");
     assert!(next(&ran, "nobody answers").contains("a2a serve --port 1"));
     assert_eq!(ran.err.trim(), "error: A2ACLI_ERR_UNREACHABLE: 1 problem, 0 warnings");
-    let ran = desk.run(&["doctor", "-a", "http://nowhere.invalid"]);
+    let ran = sandbox.run(&["doctor", "-a", "http://nowhere.invalid"]);
     assert_eq!(ran.code, 3, "{ran:?}");
     found(&ran, "Problem", "the name nowhere.invalid leads nowhere");
-    let ran = desk.run(&["doctor", "-a", &desk.at("/nobody")]);
+    let ran = sandbox.run(&["doctor", "-a", &sandbox.at("/nobody")]);
     assert!(ran.code == 3 && next(&ran, "no agent card").contains("-a URL"), "{ran:?}");
-    let ran = desk.run(&["doctor", "-a", "localhost:1", "-o", "json"]);
+    let ran = sandbox.run(&["doctor", "-a", "localhost:1", "-o", "json"]);
     let document: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!((ran.code, document["problems"].as_i64()), (3, Some(1)), "{ran:?}");
 }
 
 #[test]
 fn an_advertised_url_that_nobody_listens_on_is_a_problem() {
-    let desk = Desk::new();
-    let mut card = desk.json(&["card", "get"]);
+    let sandbox = Sandbox::new();
+    let mut card = sandbox.json(&["card", "get"]);
     card["supportedInterfaces"][1]["url"] = json!("http://localhost:1");
     card["supportedInterfaces"].as_array_mut().unwrap().truncate(2);
-    std::fs::write(desk.work("card.json"), card.to_string()).unwrap();
-    let ran = desk.run(&["doctor", "-a", "./card.json"]);
+    std::fs::write(sandbox.work("card.json"), card.to_string()).unwrap();
+    let ran = sandbox.run(&["doctor", "-a", "./card.json"]);
     assert_eq!((ran.code, verdict(&ran)), (1, "Verdict: 1 problem, 0 warnings"), "{ran:?}");
     found(&ran, "Ok", "interface 1, ");
     found(&ran, "Problem", "interface 2, HTTP+JSON 1.0 http://localhost:1, is not reachable from here");
     assert_eq!(next(&ran, "interface 2"), "start it, or take it out of the card");
     assert_eq!(ran.err.trim(), "error: A2AX_ERR_CHECKS_FAILED: 1 problem, 0 warnings");
     card["name"] = json!("");
-    std::fs::write(desk.work("card.json"), card.to_string()).unwrap();
-    let ran = desk.run(&["doctor", "-a", "./card.json"]);
+    std::fs::write(sandbox.work("card.json"), card.to_string()).unwrap();
+    let ran = sandbox.run(&["doctor", "-a", "./card.json"]);
     assert!(ran.code == 1 && next(&ran, "not valid").starts_with("a2a card get --validate -a ./card.json"), "{ran:?}");
 }
 
 #[test]
 fn settings_are_looked_at() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let token = |ends: i64| format!("x.{}.y", BASE64_URL_SAFE_NO_PAD.encode(json!({"exp": ends}).to_string()));
-    let file = desk.work(".env");
+    let file = sandbox.work(".env");
     std::fs::write(&file, format!("A2ACLI_BEARER={}\n", token(1_700_000_000))).unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
     let run = |variables: &[(&str, &str)]| {
-        let mut command = desk.command(&["doctor", "--read-only"]);
+        let mut command = sandbox.command(&["doctor", "--read-only"]);
         finish(command.stdin(Stdio::null()).envs(variables.iter().copied()))
     };
     let ran = run(&[("A2ACLI_AGENTCARD", "x"), ("HTTP_PROXY", "http://ada:s3cret@proxy.example:1"), ("NO_PROXY", "localhost,127.0.0.1")]);
@@ -129,11 +129,11 @@ fn settings_are_looked_at() {
 
 #[test]
 fn the_file_of_a_server_is_looked_at() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let agent = "[[agent]]\nname = \"echo\"\ndescription = \"Says it again\"\necho = true\n";
     let look = |text: &str| {
-        std::fs::write(desk.work("a2a.toml"), text).unwrap();
-        let mut command = desk.command(&["doctor", "--file", "a2a.toml"]);
+        std::fs::write(sandbox.work("a2a.toml"), text).unwrap();
+        let mut command = sandbox.command(&["doctor", "--file", "a2a.toml"]);
         finish(command.env_remove("A2ACLI_AGENT_CARD").stdin(Stdio::null()))
     };
     let ran = look(agent);
@@ -182,9 +182,9 @@ fn stubborn(status: &'static str, body: &'static str) -> u16 {
 
 #[test]
 fn wrong_clocks_and_ignored_versions_are_found() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let port = stubborn("200 OK", r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"no such task"}}"#);
-    let ran = desk.run(&["doctor", "-a", &format!("localhost:{port}")]);
+    let ran = sandbox.run(&["doctor", "-a", &format!("localhost:{port}")]);
     assert_eq!((ran.code, verdict(&ran)), (1, "Verdict: 1 problem, 1 warning"), "{ran:?}");
     found(&ran, "Problem", "ahead of the agent's");
     assert!(next(&ran, "ahead of").starts_with("timedatectl"));
@@ -194,9 +194,9 @@ fn wrong_clocks_and_ignored_versions_are_found() {
 
 #[test]
 fn an_agent_that_wants_credentials_is_no_problem() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let port = stubborn("401 Unauthorized", "{}");
-    let ran = desk.run(&["doctor", "-a", &format!("localhost:{port}")]);
+    let ran = sandbox.run(&["doctor", "-a", &format!("localhost:{port}")]);
     found(&ran, "Warning", "wants other credentials");
     assert!(next(&ran, "wants other credentials").contains("A2ACLI_BEARER"), "{ran:?}");
     found(&ran, "Ok", "the version header is not looked at: that wants credentials");
@@ -228,16 +228,16 @@ fn holding(listener: TcpListener, port: u16) {
 fn a_proxy_that_holds_events_back_is_found() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let desk = Desk::with(|_| ["--public-url", &url].map(str::to_owned).to_vec());
-    holding(listener, desk.port);
-    let ran = desk.run(&["doctor", "-a", &url, "--message", "slow 1s"]);
+    let sandbox = Sandbox::with(|_| ["--public-url", &url].map(str::to_owned).to_vec());
+    holding(listener, sandbox.port);
+    let ran = sandbox.run(&["doctor", "-a", &url, "--message", "slow 1s"]);
     found(&ran, "Warning", "stream events arrive in one lump after 1.");
     assert!(next(&ran, "one lump").contains("proxy_buffering off"), "{ran:?}");
 }
 
 /// A server with a certificate of its own, valid until then.
-fn sealed(year: i32) -> Desk {
-    Desk::with(|home| {
+fn sealed(year: i32) -> Sandbox {
+    Sandbox::with(|home| {
         let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
         params.not_after = rcgen::date_time_ymd(year, 1, 1);
         params.not_before = rcgen::date_time_ymd(2020, 1, 1);
@@ -252,20 +252,20 @@ fn sealed(year: i32) -> Desk {
 
 #[test]
 fn certificates_are_looked_at() {
-    let desk = sealed(2100);
-    let agent = format!("https://localhost:{}", desk.port);
-    let ca = desk.home.path("cert.pem");
-    let ran = desk.run(&["doctor", "-a", &agent]);
+    let sandbox = sealed(2100);
+    let agent = format!("https://localhost:{}", sandbox.port);
+    let ca = sandbox.home.path("cert.pem");
+    let ran = sandbox.run(&["doctor", "-a", &agent]);
     assert_eq!(ran.code, 3, "{ran:?}");
     found(&ran, "Problem", "nobody here knows who made the certificate of localhost");
     assert!(next(&ran, "nobody here knows").contains("--ca-cert FILE"));
-    let ran = desk.run(&["doctor", "-a", &agent, "--ca-cert", ca.to_str().unwrap()]);
+    let ran = sandbox.run(&["doctor", "-a", &agent, "--ca-cert", ca.to_str().unwrap()]);
     found(&ran, "Ok", "TLS with localhost works, the certificate is good for 2");
-    let ran = desk.run(&["doctor", "-a", &format!("https://127.0.0.1:{}", desk.port), "--ca-cert", ca.to_str().unwrap()]);
+    let ran = sandbox.run(&["doctor", "-a", &format!("https://127.0.0.1:{}", sandbox.port), "--ca-cert", ca.to_str().unwrap()]);
     found(&ran, "Problem", "the certificate is not one of 127.0.0.1");
-    let desk = sealed(2021);
-    let ca = desk.home.path("cert.pem");
-    let ran = desk.run(&["doctor", "-a", &format!("https://localhost:{}", desk.port), "--ca-cert", ca.to_str().unwrap()]);
+    let sandbox = sealed(2021);
+    let ca = sandbox.home.path("cert.pem");
+    let ran = sandbox.run(&["doctor", "-a", &format!("https://localhost:{}", sandbox.port), "--ca-cert", ca.to_str().unwrap()]);
     assert_eq!(ran.code, 3, "{ran:?}");
     found(&ran, "Problem", "the certificate of localhost ended ");
     assert_eq!(next(&ran, "ended"), "whoever runs it must renew it");

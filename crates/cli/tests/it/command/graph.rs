@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::Desk;
+use super::Sandbox;
 
 const FLOW: &str = r#"
 [workflow]
@@ -36,9 +36,9 @@ kind = "delegate"
 requires = ["write"]
 "#;
 
-fn desk() -> Desk {
-    let desk = Desk::new();
-    std::fs::create_dir_all(desk.home.path("work/cards")).unwrap();
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.home.path("work/cards")).unwrap();
     for (name, skills) in [("triage", ["triage"].as_slice()), ("billing", &["lookup", "refund"]), ("ledger", &["read", "write"])] {
         let skills: Vec<_> = skills.iter().map(|id| json!({"id": id, "name": id, "description": "Does it", "tags": []})).collect();
         let card = json!({
@@ -46,40 +46,40 @@ fn desk() -> Desk {
             "supportedInterfaces": [{"url": format!("https://{name}.example.com"), "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
             "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"], "skills": skills,
         });
-        std::fs::write(desk.home.path(&format!("work/cards/{name}.json")), card.to_string()).unwrap();
+        std::fs::write(sandbox.home.path(&format!("work/cards/{name}.json")), card.to_string()).unwrap();
     }
-    std::fs::write(desk.home.path("work/flow.toml"), FLOW).unwrap();
-    std::fs::write(desk.home.path("work/good.toml"), FLOW.replace("write", "read")).unwrap();
-    desk
+    std::fs::write(sandbox.home.path("work/flow.toml"), FLOW).unwrap();
+    std::fs::write(sandbox.home.path("work/good.toml"), FLOW.replace("write", "read")).unwrap();
+    sandbox
 }
 
 /// LA-41, LA-43
 #[test]
 fn a_workflow_that_breaks_its_scope_ends_with_1_and_says_where() {
-    let desk = desk();
-    let ran = desk.run(&["graph", "check", "flow.toml"]);
+    let sandbox = sandbox();
+    let ran = sandbox.run(&["graph", "check", "flow.toml"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.out.contains("Edge: triage -> billing handoff ok (needs refund; allowed refund)\n"), "{}", ran.out);
     assert!(ran.out.contains("Edge: billing -> ledger delegate violation (needs write; allowed read)\n"), "{}", ran.out);
     assert!(ran.out.contains("Error: E01 billing->ledger: ledger offers write"), "{}", ran.out);
     assert!(ran.out.ends_with("Verdict: 1 of 2 edges breaks the scope\n"), "{}", ran.out);
     assert!(ran.err.contains("A2AX_ERR_SCOPE"), "{}", ran.err);
-    let good = desk.ok(&["graph", "check", "good.toml", "--offline"]);
+    let good = sandbox.ok(&["graph", "check", "good.toml", "--offline"]);
     assert!(good.ends_with("Verdict: all 2 edges are within their scope\n"), "{good}");
-    let report = desk.json(&["graph", "check", "good.toml"]);
+    let report = sandbox.json(&["graph", "check", "good.toml"]);
     assert_eq!((&report["workflow"], &report["edges"][1]["ok"]), (&json!("refunds"), &json!(true)));
 }
 
 /// LA-42 (W05): an agent that takes none of the credentials that are configured here is told of before it is called.
 #[test]
 fn a_workflow_is_warned_of_agents_that_take_no_credential_of_ours() {
-    let desk = desk();
-    let path = desk.home.path("work/cards/billing.json");
+    let sandbox = sandbox();
+    let path = sandbox.home.path("work/cards/billing.json");
     let mut card: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     card["securitySchemes"] = json!({"token": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}});
     card["securityRequirements"] = json!([{"schemes": {"token": {"list": []}}}]);
     std::fs::write(&path, card.to_string()).unwrap();
-    let warned = |more: &[&str]| desk.ok(&[&["graph", "check", "good.toml", "--offline"], more].concat());
+    let warned = |more: &[&str]| sandbox.ok(&[&["graph", "check", "good.toml", "--offline"], more].concat());
     let words = "Warning: W05 triage->billing: no credential is configured that billing would take\n";
     assert!(warned(&[]).contains(words) && warned(&["--api-key", "k"]).contains(words), "{}", warned(&[]));
     assert!(!warned(&["--bearer", "t"]).contains("W05"));
@@ -88,37 +88,37 @@ fn a_workflow_is_warned_of_agents_that_take_no_credential_of_ours() {
 /// LA-44
 #[test]
 fn a_workflow_is_drawn_in_every_form() {
-    let desk = desk();
-    assert!(desk.ok(&["graph", "show", "flow.toml", "--format", "mermaid"]).starts_with("flowchart LR\n"));
-    assert!(desk.ok(&["graph", "show", "flow.toml", "--format", "dot"]).contains("color=red"));
-    assert!(desk.ok(&["graph", "show", "flow.toml"]).contains("Verdict: "));
-    assert_eq!(desk.ok(&["graph", "show", "flow.toml", "--format", "svg", "--out", "flow.svg"]), "");
-    let svg = std::fs::read_to_string(desk.home.path("work/flow.svg")).unwrap();
+    let sandbox = sandbox();
+    assert!(sandbox.ok(&["graph", "show", "flow.toml", "--format", "mermaid"]).starts_with("flowchart LR\n"));
+    assert!(sandbox.ok(&["graph", "show", "flow.toml", "--format", "dot"]).contains("color=red"));
+    assert!(sandbox.ok(&["graph", "show", "flow.toml"]).contains("Verdict: "));
+    assert_eq!(sandbox.ok(&["graph", "show", "flow.toml", "--format", "svg", "--out", "flow.svg"]), "");
+    let svg = std::fs::read_to_string(sandbox.home.path("work/flow.svg")).unwrap();
     assert!(svg.starts_with("<svg ") && svg.contains("stroke-dasharray"), "{svg}");
 }
 
 #[test]
 fn cards_come_from_running_agents_and_scopes_from_files() {
-    let desk = desk();
+    let sandbox = sandbox();
     let flow = format!(
         "[agent.demo]\ncard = \"{}\"\n[agent.ledger]\ncard = \"cards/ledger.json\"\n[[edge]]\nfrom = \"demo\"\nto = \"ledger\"\nkind = \"delegate\"\nrequires = [\"read\"]\n",
-        desk.at("")
+        sandbox.at("")
     );
-    std::fs::write(desk.home.path("work/live.toml"), flow).unwrap();
-    desk.ok(&["graph", "check", "live.toml"]);
-    let offline = desk.run(&["graph", "check", "live.toml", "--offline"]);
+    std::fs::write(sandbox.home.path("work/live.toml"), flow).unwrap();
+    sandbox.ok(&["graph", "check", "live.toml"]);
+    let offline = sandbox.run(&["graph", "check", "live.toml", "--offline"]);
     assert!(offline.code == 1 && offline.out.contains("E05 demo"), "{offline:?}");
-    std::fs::write(desk.home.path("work/scope.json"), r#"{"skills": ["write"]}"#).unwrap();
-    let narrow = desk.run(&["graph", "check", "live.toml", "--scope-from", "scope.json"]);
+    std::fs::write(sandbox.home.path("work/scope.json"), r#"{"skills": ["write"]}"#).unwrap();
+    let narrow = sandbox.run(&["graph", "check", "live.toml", "--scope-from", "scope.json"]);
     assert!(narrow.code == 1 && narrow.out.contains("E01 demo->ledger"), "{narrow:?}");
-    let wrong = desk.run(&["graph", "check", "scope.json"]);
+    let wrong = sandbox.run(&["graph", "check", "scope.json"]);
     assert_eq!(wrong.code, 2, "{wrong:?}");
 }
 
 /// What is wrong in a workflow file is said as in a2a.toml: the line, what is wrong, what is allowed, and not in a parser's words.
 #[test]
 fn a_wrong_workflow_says_its_line_and_what_is_allowed() {
-    let desk = desk();
+    let sandbox = sandbox();
     for (right, wrong, message, hint) in [
         (
             "kind = \"handoff\"",
@@ -136,26 +136,26 @@ fn a_wrong_workflow_says_its_line_and_what_is_allowed() {
         ("requires = [\"refund\"]", "requires = \"refund\"", "must be a list of strings, not a string\n", "write [\"refund\"]"),
         ("[[agent]]", "[agents]", "", ""),
     ] {
-        std::fs::write(desk.home.path("work/wrong.toml"), FLOW.replacen(right, wrong, 1)).unwrap();
-        let ran = desk.run(&["graph", "check", "wrong.toml"]);
+        std::fs::write(sandbox.home.path("work/wrong.toml"), FLOW.replacen(right, wrong, 1)).unwrap();
+        let ran = sandbox.run(&["graph", "check", "wrong.toml"]);
         assert_eq!(ran.code, 2, "{ran:?}");
         assert!(ran.err.contains(message) && ran.err.contains(&format!("Hint: {hint}")), "{ran:?}");
         for word in ["missing field", "unknown field", "unknown variant", "expected struct", "untagged", "invalid type"] {
             assert!(!ran.err.contains(word), "{ran:?}");
         }
     }
-    std::fs::write(desk.home.path("work/scope.json"), r#"{"skils": ["write"]}"#).unwrap();
-    let ran = desk.run(&["graph", "check", "good.toml", "--scope-from", "scope.json"]);
+    std::fs::write(sandbox.home.path("work/scope.json"), r#"{"skils": ["write"]}"#).unwrap();
+    let ran = sandbox.run(&["graph", "check", "good.toml", "--scope-from", "scope.json"]);
     assert!(ran.code == 2 && ran.err.contains("the scope has no key \"skils\"; it may be skills, "), "{ran:?}");
 }
 
 /// LA-41 (E05): a card that cannot be reached is the cause, and no edge is said to break the scope.
 #[test]
 fn a_card_that_cannot_be_reached_is_named_as_the_cause() {
-    let desk = desk();
+    let sandbox = sandbox();
     let flow = FLOW.replacen("card = \"cards/billing.json\"", "url = \"http://localhost:1\"", 1);
-    std::fs::write(desk.home.path("work/far.toml"), flow).unwrap();
-    let ran = desk.run(&["graph", "check", "far.toml"]);
+    std::fs::write(sandbox.home.path("work/far.toml"), flow).unwrap();
+    let ran = sandbox.run(&["graph", "check", "far.toml"]);
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(ran.out.contains("Edge: triage -> billing handoff not checked (there is no card of billing)\n"), "{}", ran.out);
     assert!(ran.out.contains("Error: E05 billing: there is no card of billing: http://localhost:1: "), "{}", ran.out);

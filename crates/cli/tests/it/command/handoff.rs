@@ -8,7 +8,7 @@ use chancery_engine::{
     store::Memory,
 };
 
-use super::{Desk, field, terminal::Terminal};
+use super::{Sandbox, field, terminal::Terminal};
 
 async fn billing() -> Running {
     let agent = |turn: Turn| async move {
@@ -42,11 +42,11 @@ fn a_task_that_is_handed_over_is_followed_when_the_user_says_so() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let billing = runtime.block_on(billing());
     let triage = runtime.block_on(triage(billing.url().to_owned()));
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for flags in [&["--follow-transfer"][..], &["--follow-transfer", "--stream"], &[], &["--stream"]] {
-        let asked = desk.ok(&["send", "-a", triage.url(), "refund"]);
+        let asked = sandbox.ok(&["send", "-a", triage.url(), "refund"]);
         let arguments = [&["send", "-a", triage.url(), "--task-id", field(&asked, "Task ID"), "17"], flags].concat();
-        let ran = desk.run(&arguments);
+        let ran = sandbox.run(&arguments);
         assert_eq!(ran.code, 0, "{arguments:?} {ran:?}");
         if flags.contains(&"--follow-transfer") {
             assert!(ran.out.contains("paid back 17"), "{arguments:?} {ran:?}");
@@ -78,10 +78,10 @@ fn a_chat_goes_on_where_the_task_was_handed_over_to() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let billing = runtime.block_on(asking());
     let triage = runtime.block_on(triage(billing.url().to_owned()));
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for flags in [&["--follow-transfer"][..], &["--follow-transfer", "--no-stream"]] {
         let arguments = [&["chat", "-a", triage.url()], flags].concat();
-        let ran = desk.run_with("refund\n17\nDE31\n/card\n/new\nhello\n/card\n", &arguments);
+        let ran = sandbox.run_with("refund\n17\nDE31\n/card\n/new\nhello\n/card\n", &arguments);
         assert_eq!(ran.code, 0, "{arguments:?} {ran:?}");
         assert!(ran.out.contains("Which invoice?") && ran.out.contains("Which account?"), "{ran:?}");
         assert!(ran.out.contains("paid 17 to DE31"), "{ran:?}");
@@ -91,14 +91,14 @@ fn a_chat_goes_on_where_the_task_was_handed_over_to() {
         assert!(there < home, "{ran:?}");
         assert!(field(&ran.out, "Resume with").contains(triage.url()), "{ran:?}");
     }
-    let ran = desk.run_with("refund\n17\n", &["chat", "-a", triage.url(), "--follow-transfer"]);
+    let ran = sandbox.run_with("refund\n17\n", &["chat", "-a", triage.url(), "--follow-transfer"]);
     let line = field(&ran.out, "Resume with").to_owned();
     assert!(line.contains(billing.url()) && line.contains("--task-id"), "{ran:?}");
     let words: Vec<_> = line.split(' ').skip(1).collect();
-    let ran = desk.run_with("DE32\n", &words);
+    let ran = sandbox.run_with("DE32\n", &words);
     assert!(ran.code == 0 && ran.out.contains("paid 17 to DE32"), "{ran:?}");
 
-    let ran = desk.run_with("refund\n17\n", &["chat", "-a", triage.url()]);
+    let ran = sandbox.run_with("refund\n17\n", &["chat", "-a", triage.url()]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(!ran.out.contains("Which account?") && ran.err.contains("handed over to another agent"), "{ran:?}");
     runtime.block_on(async { tokio::join!(triage.shutdown(), billing.shutdown()) });
@@ -110,8 +110,8 @@ fn a_chat_at_a_terminal_asks_before_it_goes_elsewhere() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let billing = runtime.block_on(asking());
     let triage = runtime.block_on(triage(billing.url().to_owned()));
-    let desk = Desk::new();
-    let mut terminal = Terminal::new(&desk, &format!("a2a chat -a {}", triage.url()), &[("NO_COLOR", "1"), ("CI", "1")]);
+    let sandbox = Sandbox::new();
+    let mut terminal = Terminal::new(&sandbox, &format!("a2a chat -a {}", triage.url()), &[("NO_COLOR", "1"), ("CI", "1")]);
     for (answer, goes) in [("n", false), ("y", true)] {
         terminal.until("you> ");
         terminal.say("refund");

@@ -2,34 +2,34 @@
 
 use std::process::Stdio;
 
-use super::{Desk, finish};
+use super::{Sandbox, finish};
 
 /// A2ACLI_CLI_001
 #[test]
 fn help_and_version_are_printed_and_end() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for arguments in [&["help"][..], &["help", "send"], &["send", "--help"], &["send", "-h"], &["help", "task", "push-config", "create"]] {
-        let out = desk.ok(arguments);
+        let out = sandbox.ok(arguments);
         assert!(out.contains("Usage: a2a") && out.contains("Example:\n  a2a "), "{arguments:?} {out}");
     }
     for arguments in [&["-v"][..], &["--version"], &["send", "--version"]] {
-        assert!(desk.ok(arguments).trim_end().ends_with(env!("CARGO_PKG_VERSION")), "{arguments:?}");
+        assert!(sandbox.ok(arguments).trim_end().ends_with(env!("CARGO_PKG_VERSION")), "{arguments:?}");
     }
     for topic in ["references", "environment", "exit-codes"] {
-        assert!(desk.ok(&["help", topic]).lines().count() > 8, "{topic}");
+        assert!(sandbox.ok(&["help", topic]).lines().count() > 8, "{topic}");
     }
-    std::fs::write(desk.work(".env"), "A2ACLI_TIMEOUT=30s\n").unwrap();
-    let help = desk.ok(&["send", "--help"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    std::fs::write(sandbox.work(".env"), "A2ACLI_TIMEOUT=30s\n").unwrap();
+    let help = sandbox.ok(&["send", "--help"]).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(help.contains("[30s from ~/work/.env]"), "{help}");
-    assert_eq!(desk.json(&["version"])["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(sandbox.json(&["version"])["version"], env!("CARGO_PKG_VERSION"));
 }
 
 /// A2ACLI_CLI_001: -h is what one needs at once, --help everything.
 #[test]
 fn short_help_is_short_and_names_only_what_the_command_uses() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for words in [&["send"][..], &["task", "get"], &["card", "get"], &["chat"], &["doctor"]] {
-        let (short, long) = (desk.ok(&[words, &["-h"]].concat()), desk.ok(&[words, &["--help"]].concat()));
+        let (short, long) = (sandbox.ok(&[words, &["-h"]].concat()), sandbox.ok(&[words, &["--help"]].concat()));
         assert!(short.lines().count() <= 45 && short.lines().count() * 2 < long.lines().count(), "{words:?}\n{short}");
         assert!(short.contains("--agent-card") && !short.contains("--bearer") && long.contains("--bearer"), "{words:?}\n{short}");
         assert!(!short.contains("Exit codes") && long.contains("Exit codes"), "{words:?}");
@@ -43,35 +43,35 @@ fn short_help_is_short_and_names_only_what_the_command_uses() {
         (&["task"], &["--agent-card"]),
         (&[], &["--agent-card", "--bearer"]),
     ] {
-        let help = desk.ok(&[words, &["--help"]].concat());
+        let help = sandbox.ok(&[words, &["--help"]].concat());
         assert!(absent.iter().all(|flag| !help.contains(flag)), "{words:?}\n{help}");
     }
     // What means nothing is taken, and said.
-    let ran = desk.run(&["keys", "list", "--task-id", "x"]);
+    let ran = sandbox.run(&["keys", "list", "--task-id", "x"]);
     assert!(ran.code == 0 && ran.err.contains("note: --task-id means nothing to \"a2a keys list\""), "{ran:?}");
-    assert_eq!(desk.run(&["keys", "list", "--task-id", "x", "-q"]).err, "");
+    assert_eq!(sandbox.run(&["keys", "list", "--task-id", "x", "-q"]).err, "");
 }
 
 /// Without a command, help says which there are, and the error is what it is for other wrong command lines.
 #[test]
 fn without_a_command_there_is_help() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for (words, shown) in [(&[][..], "Usage: a2a <COMMAND>"), (&["task"], "Usage: a2a task <COMMAND>")] {
-        let ran = desk.run(words);
+        let ran = sandbox.run(words);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{ran:?}");
         assert!(ran.err.contains(shown) && ran.err.contains("\nCommands:\n"), "{ran:?}");
         assert!(ran.err.contains("\nError: A2ACLI_ERR_USAGE\nMessage: "), "{ran:?}");
     }
-    let ran = desk.run(&["-o", "json"]);
+    let ran = sandbox.run(&["-o", "json"]);
     assert!(ran.code == 2 && ran.out.contains("A2ACLI_ERR_USAGE") && !ran.err.contains("Usage"), "{ran:?}");
 }
 
 /// A2ACLI_CLI_002: a shell is offered the values that an option has, and files only where a file is meant.
 #[test]
 fn completion_offers_values_and_no_files_in_their_place() {
-    let desk = Desk::new();
-    std::fs::write(desk.work("a2a.bash"), desk.ok(&["completion", "bash"])).unwrap();
-    std::fs::write(desk.work("jar.txt"), "").unwrap();
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.work("a2a.bash"), sandbox.ok(&["completion", "bash"])).unwrap();
+    std::fs::write(sandbox.work("jar.txt"), "").unwrap();
     let offered = |line: &str| {
         let words: Vec<_> = line.split(' ').collect();
         let (count, last) = (words.len() - 1, words[words.len() - 1]);
@@ -80,7 +80,7 @@ fn completion_offers_values_and_no_files_in_their_place() {
             words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" "),
             words[count - 1],
         );
-        let ran = finish(std::process::Command::new("bash").args(["-c", &script]).current_dir(desk.home.path("work")));
+        let ran = finish(std::process::Command::new("bash").args(["-c", &script]).current_dir(sandbox.home.path("work")));
         ran.out.trim_end().to_owned()
     };
     assert_eq!(offered("a2a send --transport "), "jsonrpc rest grpc");
@@ -96,13 +96,13 @@ fn completion_offers_values_and_no_files_in_their_place() {
 /// A2ACLI_CLI_002
 #[test]
 fn completion_is_a_script() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        assert!(desk.ok(&["completion", shell]).contains("push-config"), "{shell}");
+        assert!(sandbox.ok(&["completion", shell]).contains("push-config"), "{shell}");
     }
-    let script = desk.ok(&["completion", "bash"]);
-    std::fs::write(desk.work("a2a.bash"), script).unwrap();
-    let checked = std::process::Command::new("bash").args(["-n", "a2a.bash"]).current_dir(desk.home.path("work")).status().unwrap();
+    let script = sandbox.ok(&["completion", "bash"]);
+    std::fs::write(sandbox.work("a2a.bash"), script).unwrap();
+    let checked = std::process::Command::new("bash").args(["-n", "a2a.bash"]).current_dir(sandbox.home.path("work")).status().unwrap();
     assert!(checked.success());
 }
 
@@ -121,8 +121,8 @@ const NOT_RUN: [&str; 10] = [
 ];
 
 /// Every command of the tree: the words that lead to it.
-fn commands(desk: &Desk, path: &[&str], found: &mut Vec<Vec<String>>) {
-    let help = desk.ok(&[path, &["--help"]].concat());
+fn commands(sandbox: &Sandbox, path: &[&str], found: &mut Vec<Vec<String>>) {
+    let help = sandbox.ok(&[path, &["--help"]].concat());
     let names: Vec<String> = match help.split_once("\nCommands:\n") {
         Some((_, list)) => {
             let lines = list.lines().take_while(|line| !line.is_empty());
@@ -138,25 +138,25 @@ fn commands(desk: &Desk, path: &[&str], found: &mut Vec<Vec<String>>) {
         }
     };
     for name in &names {
-        commands(desk, &[path, &[name.as_str()]].concat(), found);
+        commands(sandbox, &[path, &[name.as_str()]].concat(), found);
     }
 }
 
 #[test]
 fn the_example_of_every_command_runs() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let mut all = Vec::new();
-    commands(&desk, &[], &mut all);
+    commands(&sandbox, &[], &mut all);
     assert!(all.len() > 25, "{all:?}");
-    let task = desk.task("slow 1s");
-    desk.ok(&["task", "push-config", "create", &task, "https://hook.example/a2a", "--id", "CONFIG_ID"]);
-    let waiting = desk.json(&["send", "login"])["task"]["id"].as_str().unwrap().to_owned();
-    let flow = format!("[agent.demo]\ncard = \"{}\"\n", desk.at(""));
-    std::fs::write(desk.home.path("work/flow.toml"), flow).unwrap();
+    let task = sandbox.task("slow 1s");
+    sandbox.ok(&["task", "push-config", "create", &task, "https://hook.example/a2a", "--id", "CONFIG_ID"]);
+    let waiting = sandbox.json(&["send", "login"])["task"]["id"].as_str().unwrap().to_owned();
+    let flow = format!("[agent.demo]\ncard = \"{}\"\n", sandbox.at(""));
+    std::fs::write(sandbox.home.path("work/flow.toml"), flow).unwrap();
     let mut ran = 0;
     for path in all {
         let words: Vec<_> = path.iter().map(String::as_str).collect();
-        let help = desk.ok(&[&words[..], &["--help"]].concat());
+        let help = sandbox.ok(&[&words[..], &["--help"]].concat());
         let example = help.split_once("Example:\n  ").unwrap().1.lines().next().unwrap();
         if NOT_RUN.iter().any(|command| example.starts_with(command)) {
             continue;
@@ -164,15 +164,15 @@ fn the_example_of_every_command_runs() {
         // What needs a task gets one: one that waits, one that is under way, or one that is done.
         let id = match example {
             _ if example.contains("authorize") => {
-                desk.ok(&["send", "-q", "--task-id", &waiting, "done"]);
+                sandbox.ok(&["send", "-q", "--task-id", &waiting, "done"]);
                 waiting.clone()
             }
-            _ if example.contains("subscribe") || example.contains("cancel") => desk.task("slow 1s"),
+            _ if example.contains("subscribe") || example.contains("cancel") => sandbox.task("slow 1s"),
             _ => task.clone(),
         };
-        let line = example.replacen("a2a", env!("CARGO_BIN_EXE_a2a"), 1).replace("localhost:8080", &desk.at("")).replace("TASK_ID", &id);
+        let line = example.replacen("a2a", env!("CARGO_BIN_EXE_a2a"), 1).replace("localhost:8080", &sandbox.at("")).replace("TASK_ID", &id);
         let mut shell = std::process::Command::new("sh");
-        shell.args(["-c", &line]).env("HOME", desk.home.root()).current_dir(desk.home.path("work")).stdin(Stdio::null());
+        shell.args(["-c", &line]).env("HOME", sandbox.home.root()).current_dir(sandbox.home.path("work")).stdin(Stdio::null());
         let result = finish(&mut shell);
         let not_built = result.err.contains("is not built yet");
         assert!(result.code == 0 || not_built, "{example}\n{result:?}");

@@ -43,7 +43,7 @@ use crate::process::Folder;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A demo server, and a home for the commands that call it.
-pub(crate) struct Desk {
+pub(crate) struct Sandbox {
     server: Child,
     pub(crate) port: u16,
     pub(crate) home: Folder,
@@ -57,7 +57,7 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
-impl Desk {
+impl Sandbox {
     pub(crate) fn new() -> Self {
         Self::with(|_| Vec::new())
     }
@@ -150,7 +150,7 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for Sandbox {
     fn drop(&mut self) {
         drop(self.server.kill());
         drop(self.server.wait());

@@ -11,7 +11,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use chancery_engine::clock::{Clock as _, SystemClock};
 use serde_json::{Value, json};
 
-use super::{Desk, ended, field};
+use super::{Sandbox, ended, field};
 use crate::process::{Folder, PATIENCE, Process, http, until};
 
 /// A listener at work.
@@ -22,8 +22,8 @@ struct Listener {
 }
 
 impl Listener {
-    fn new(desk: &Desk, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
-        let mut command = desk.command(&[&["push", "listen", "--timeout", "40s"], arguments].concat());
+    fn new(sandbox: &Sandbox, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+        let mut command = sandbox.command(&[&["push", "listen", "--timeout", "40s"], arguments].concat());
         let mut child = command.envs(variables.iter().copied()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap());
         let mut first = String::new();
@@ -64,9 +64,9 @@ fn body(state: &str) -> String {
 /// A2ACLI_PUSH_002
 #[test]
 fn a_webhook_is_registered_and_verified_and_removed() {
-    let desk = Desk::new();
-    let task = desk.task("slow 1500ms");
-    let mut listener = Listener::new(&desk, &["--register", &task, "--count", "2"], &[]);
+    let sandbox = Sandbox::new();
+    let task = sandbox.task("slow 1500ms");
+    let mut listener = Listener::new(&sandbox, &["--register", &task, "--count", "2"], &[]);
     let registered = listener.line();
     assert!(registered.starts_with("Registered: config ") && registered.ends_with(&format!(" on task {task}")), "{registered}");
     let (code, rest) = listener.end();
@@ -76,34 +76,34 @@ fn a_webhook_is_registered_and_verified_and_removed() {
     assert!(events.iter().all(|line| line.contains("(token ok, signature verified kid=")), "{rest}");
     assert!(events[1].starts_with("Event: 2 statusUpdate COMPLETED (") && events[1].contains(" ms after the change)"), "{rest}");
     assert!(rest.lines().last().unwrap().starts_with("Removed: config "), "{rest}");
-    assert_eq!(desk.json(&["task", "push-config", "list", &task])["configs"], json!([]));
-    let ran = desk.run(&["push", "listen", "-a", &desk.at("/nopush"), "--register", &task]);
+    assert_eq!(sandbox.json(&["task", "push-config", "list", &task])["configs"], json!([]));
+    let ran = sandbox.run(&["push", "listen", "-a", &sandbox.at("/nopush"), "--register", &task]);
     assert!(ran.code == 1 && ran.err.contains("PushNotificationNotSupportedError"), "{ran:?}");
-    let ran = desk.run(&["push", "listen", "--register", &task, "--listen", "0.0.0.0:0"]);
+    let ran = sandbox.run(&["push", "listen", "--register", &task, "--listen", "0.0.0.0:0"]);
     assert!(ran.code == 2 && ran.err.contains("--public-url"), "{ran:?}");
-    let ran = desk.run(&["push", "listen", "--listen", &format!("127.0.0.1:{}", desk.port)]);
+    let ran = sandbox.run(&["push", "listen", "--listen", &format!("127.0.0.1:{}", sandbox.port)]);
     assert!(ran.code == 1 && ran.err.contains("A2AX_ERR_PORT"), "{ran:?}");
 }
 
 /// A2ACLI_PUSH_002: as JSON, the event as it came, also after a failure on purpose.
 #[test]
 fn json_is_the_event_as_received() {
-    let desk = Desk::new();
-    let task = desk.task("slow 1s");
-    let ran = desk.run(&["push", "listen", "--register", &task, "--once", "--fail-first", "1", "-o", "json", "--timeout", "50s"]);
+    let sandbox = Sandbox::new();
+    let task = sandbox.task("slow 1s");
+    let ran = sandbox.run(&["push", "listen", "--register", &task, "--once", "--fail-first", "1", "-o", "json", "--timeout", "50s"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let event: Value = serde_json::from_str(&ran.out).unwrap();
     assert!(event["artifactUpdate"]["taskId"] == task.as_str() || event["statusUpdate"]["taskId"] == task.as_str(), "{ran:?}");
     assert!(ran.err.contains("Failed: on purpose") && ran.err.contains("Removed: config"), "{ran:?}");
-    let ran = desk.run(&["push", "listen", "-o", "json"]);
+    let ran = sandbox.run(&["push", "listen", "-o", "json"]);
     assert!(ran.code == 2 && ran.err.contains("needs --stream or --once"), "{ran:?}");
 }
 
 #[test]
 fn tokens_paths_and_repetitions_are_told_apart() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let flags = ["--token", "t0ken", "--path", "/hook", "--status", "202", "--fail-first", "1", "--count", "2"];
-    let mut listener = Listener::new(&desk, &flags, &[]);
+    let mut listener = Listener::new(&sandbox, &flags, &[]);
     let steps = [
         ("/hook", "x-a2a-notification-token", "t0ken", "1", 503, "Failed: on purpose, 0 more will"),
         ("/hook", "x-a2a-notification-token", "t0ken", "1", 202, "Event: 1 statusUpdate WORKING (token ok, signature not checked)"),
@@ -123,8 +123,8 @@ fn tokens_paths_and_repetitions_are_told_apart() {
 /// What is not JSON of the protocol is refused, and said in one line.
 #[test]
 fn strangers_are_refused() {
-    let desk = Desk::new();
-    let mut listener = Listener::new(&desk, &["--once"], &[]);
+    let sandbox = Sandbox::new();
+    let mut listener = Listener::new(&sandbox, &["--once"], &[]);
     assert_eq!(listener.post("/", &[], "\u{1b}[2J"), 400);
     assert!(listener.line().starts_with("Refused: the body is no notification"));
     assert_eq!(listener.post("/", &[], &body("TASK_STATE_FAILED")), 200);
@@ -134,7 +134,7 @@ fn strangers_are_refused() {
 
 #[test]
 fn a_shared_secret_verifies_or_refuses() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let secret = hmac::Key::new(hmac::HMAC_SHA256, b"harbor");
     let now = SystemClock.now().unix().0.to_string();
     let text = body("TASK_STATE_COMPLETED");
@@ -146,7 +146,7 @@ fn a_shared_secret_verifies_or_refuses() {
     ] {
         let mut flags = vec!["--hmac-secret-env", "HOOK_SECRET", "--count", if strict { "1" } else { "2" }];
         flags.extend(strict.then_some("--only-verified"));
-        let mut listener = Listener::new(&desk, &flags, &variables);
+        let mut listener = Listener::new(&sandbox, &flags, &variables);
         let headers = |id, signature| [("webhook-id", id), ("webhook-timestamp", now.as_str()), ("webhook-signature", signature)];
         assert_eq!(listener.post("/", &headers("1", "v1,AAAA"), &text), status);
         assert_eq!(listener.line(), line);
@@ -158,16 +158,16 @@ fn a_shared_secret_verifies_or_refuses() {
     for flags in
         [&["--only-verified"][..], &["--hmac-secret-env", "NOT_SET"], &["--jwks", "nowhere.json"], &["--path", "x"], &["--status", "9"]]
     {
-        assert_eq!(desk.run(&[&["push", "listen"], flags].concat()).code, 2, "{flags:?}");
+        assert_eq!(sandbox.run(&[&["push", "listen"], flags].concat()).code, 2, "{flags:?}");
     }
 }
 
 #[test]
 fn what_is_passed_on_is_answered_as_the_other_answers() {
-    let desk = Desk::new();
-    let mut behind = Listener::new(&desk, &["--token", "x", "--fail-first", "1", "--once", "--status", "204"], &[]);
+    let sandbox = Sandbox::new();
+    let mut behind = Listener::new(&sandbox, &["--token", "x", "--fail-first", "1", "--once", "--status", "204"], &[]);
     let url = format!("http://127.0.0.1:{}/", behind.port);
-    let mut front = Listener::new(&desk, &["--forward", &url, "--once"], &[]);
+    let mut front = Listener::new(&sandbox, &["--forward", &url, "--once"], &[]);
     let headers = [("a2a-notification-token", "x"), ("webhook-id", "7")];
     assert_eq!(front.post("/", &headers, &body("TASK_STATE_WORKING")), 503);
     assert!(front.line().starts_with("Forwarded: 503 in "));
@@ -181,16 +181,16 @@ fn what_is_passed_on_is_answered_as_the_other_answers() {
 
 #[test]
 fn a_listener_stops_when_it_is_asked_to_and_when_its_time_is_over() {
-    let desk = Desk::new();
-    let task = desk.task("slow 60s");
-    let mut listener = Listener::new(&desk, &["--register", &task], &[]);
+    let sandbox = Sandbox::new();
+    let task = sandbox.task("slow 60s");
+    let mut listener = Listener::new(&sandbox, &["--register", &task], &[]);
     listener.line();
     let kill = std::process::Command::new("kill").args(["-INT", &listener.child.id().to_string()]).status().unwrap();
     assert!(kill.success());
     let (code, rest) = listener.end();
     assert_eq!(code, 0, "{rest}");
     assert!(rest.starts_with("Removed: config "), "{rest}");
-    let ran = desk.run(&["push", "listen", "--once", "--timeout", "200ms"]);
+    let ran = sandbox.run(&["push", "listen", "--once", "--timeout", "200ms"]);
     assert!(ran.code == 5 && ran.err.contains("A2ACLI_ERR_TIMEOUT"), "{ran:?}");
 }
 
@@ -206,7 +206,7 @@ command = ["echo", "hi"]
 /// A delivery that nobody took is kept, shown, thrown away, and sent again by the next server.
 #[tokio::test(flavor = "multi_thread")]
 async fn dead_letters_are_shown_and_sent_again() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let folder = Folder::new();
     let mut server = Process::file(&folder, AGENT).await;
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -218,26 +218,26 @@ async fn dead_letters_are_shown_and_sent_again() {
     let task = answer["task"]["id"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned();
     let data = folder.path("data");
     let data = data.to_str().unwrap();
-    let letters = || desk.json(&["push", "dead-letters", "--data", data])["deadLetters"].as_array().unwrap().clone();
+    let letters = || sandbox.json(&["push", "dead-letters", "--data", data])["deadLetters"].as_array().unwrap().clone();
     let dead = until(PATIENCE, "two dead letters", async || Some(letters()).filter(|letters| letters.len() >= 2)).await;
     server.kill().await;
     let total = letters().len();
     assert_eq!((dead[0]["taskId"].as_str(), dead[0]["url"].as_str()), (Some(task.as_str()), Some(hook.as_str())), "{dead:?}");
     let (first, second) = (dead[0]["id"].as_str().unwrap(), dead[1]["id"].as_str().unwrap());
-    let table = desk.ok(&["push", "dead-letters", "--data", data, "-o", "table"]);
+    let table = sandbox.ok(&["push", "dead-letters", "--data", data, "-o", "table"]);
     assert!(table.starts_with("ID ") && table.lines().count() == total + 1 && table.contains(&hook), "{table}");
-    let none = |flags: &[&str]| field(&desk.ok(&[&["push", "dead-letters", "--data", data], flags].concat()), "Total") == "0";
+    let none = |flags: &[&str]| field(&sandbox.ok(&[&["push", "dead-letters", "--data", data], flags].concat()), "Total") == "0";
     assert!(none(&["--task", "nope"]) && none(&["--since", "2100-01-01T00:00:00Z"]));
-    assert_eq!(desk.ok(&["push", "dead-letters", "--data", data, "--purge", first]), format!("Purged: {first}\n"));
-    let ran = desk.run(&["push", "redeliver", "--data", data, first]);
+    assert_eq!(sandbox.ok(&["push", "dead-letters", "--data", data, "--purge", first]), format!("Purged: {first}\n"));
+    let ran = sandbox.run(&["push", "redeliver", "--data", data, first]);
     assert!(ran.code == 2 && ran.err.contains(&format!("there is no dead letter {first}")), "{ran:?}");
-    let out = desk.ok(&["push", "redeliver", "--data", data, "--all", "--dry-run"]);
+    let out = sandbox.ok(&["push", "redeliver", "--data", data, "--all", "--dry-run"]);
     assert!(out.contains(&format!("Would redeliver: {second} of task {task} to {hook}\n")), "{out}");
     assert_eq!(letters().len(), total - 1);
-    assert_eq!(field(&desk.ok(&["push", "redeliver", "--data", data, second]), "Total"), "1");
+    assert_eq!(field(&sandbox.ok(&["push", "redeliver", "--data", data, second]), "Total"), "1");
     assert_eq!(letters().len(), total - 2);
-    assert_eq!(field(&desk.ok(&["push", "redeliver", "--data", data, "--task", &task]), "Total"), (total - 2).to_string());
-    let listener = Listener::new(&desk, &["--listen", &format!("127.0.0.1:{port}"), "--count", &(total - 1).to_string()], &[]);
+    assert_eq!(field(&sandbox.ok(&["push", "redeliver", "--data", data, "--task", &task]), "Total"), (total - 2).to_string());
+    let listener = Listener::new(&sandbox, &["--listen", &format!("127.0.0.1:{port}"), "--count", &(total - 1).to_string()], &[]);
     server.restart().await;
     let (code, rest) = listener.end();
     assert_eq!((code, rest.lines().filter(|line| line.starts_with("Event: ")).count()), (0, total - 1), "{rest}");
@@ -245,8 +245,8 @@ async fn dead_letters_are_shown_and_sent_again() {
 
 #[test]
 fn dead_letters_need_the_data_of_a_server() {
-    let desk = Desk::new();
-    let server = format!("http://{}", desk.at(""));
+    let sandbox = Sandbox::new();
+    let server = format!("http://{}", sandbox.at(""));
     for (flags, code, says) in [
         (vec!["push", "dead-letters"], 2, "--data DIR"),
         (vec!["push", "dead-letters", "--data", "nowhere"], 2, "there is no nowhere/tasks.db"),
@@ -254,9 +254,9 @@ fn dead_letters_need_the_data_of_a_server() {
         (vec!["push", "redeliver", "--data", "nowhere"], 2, "which letters?"),
         (vec!["push", "redeliver", "--server", &server, "--all"], 1, "has no admin calls"),
     ] {
-        let child = desk.command(&flags).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let child = sandbox.command(&flags).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let ran = ended(child);
         assert!(ran.code == code && ran.err.contains(says), "{flags:?} {ran:?}");
     }
-    assert!(!desk.work("nowhere").exists(), "nothing is made by looking");
+    assert!(!sandbox.work("nowhere").exists(), "nothing is made by looking");
 }

@@ -10,7 +10,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    Desk, field,
+    Sandbox, field,
     scripted::{begin, call, card, write},
 };
 
@@ -103,25 +103,25 @@ fn booked(message: &Value) -> Value {
 
 #[test]
 fn an_answer_is_waited_for_although_the_question_is_replayed() {
-    let (desk, agent) = (Desk::new(), Replaying::start());
-    let asked = desk.ok(&["send", "-a", &agent, "book"]);
+    let (sandbox, agent) = (Sandbox::new(), Replaying::start());
+    let asked = sandbox.ok(&["send", "-a", &agent, "book"]);
     assert_eq!(field(&asked, "State"), "INPUT_REQUIRED");
-    let ran = desk.run(&["send", "-a", &agent, "--task-id", field(&asked, "Task ID"), "Paris"]);
+    let ran = sandbox.run(&["send", "-a", &agent, "--task-id", field(&asked, "Task ID"), "Paris"]);
     assert_eq!((ran.code, field(&ran.out, "State")), (0, "COMPLETED"), "{ran:?}");
     assert!(ran.out.contains("Booked for Paris.") && !ran.out.contains("Which city?"), "{ran:?}");
 }
 
 #[test]
 fn a_stream_does_not_repeat_the_question_and_goes_on_to_the_answer() {
-    let (desk, agent) = (Desk::new(), Replaying::start());
-    let asked = desk.ok(&["send", "-a", &agent, "--stream", "book"]);
+    let (sandbox, agent) = (Sandbox::new(), Replaying::start());
+    let asked = sandbox.ok(&["send", "-a", &agent, "--stream", "book"]);
     assert!(asked.contains("Which city?"), "a question that is all there is, is shown: {asked}");
-    let ran = desk.run(&["send", "-a", &agent, "--task-id", field(&asked, "Task ID"), "--stream", "Paris"]);
+    let ran = sandbox.run(&["send", "-a", &agent, "--task-id", field(&asked, "Task ID"), "--stream", "Paris"]);
     assert_eq!((ran.code, field(&ran.out, "State")), (0, "COMPLETED"), "{ran:?}");
     assert!(ran.out.contains("Booked for Paris.") && !ran.out.contains("Which city?"), "{ran:?}");
     // As JSON every event is there.
-    let asked = desk.json(&["send", "-a", &agent, "book"]);
-    let out = desk.ok(&["send", "-a", &agent, "--task-id", asked["task"]["id"].as_str().unwrap(), "--stream", "-o", "json", "Rome"]);
+    let asked = sandbox.json(&["send", "-a", &agent, "book"]);
+    let out = sandbox.ok(&["send", "-a", &agent, "--task-id", asked["task"]["id"].as_str().unwrap(), "--stream", "-o", "json", "Rome"]);
     let events: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(events.len(), 4, "{out}");
     assert_eq!(events[0]["task"]["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
@@ -130,13 +130,13 @@ fn a_stream_does_not_repeat_the_question_and_goes_on_to_the_answer() {
 
 #[test]
 fn a_piped_chat_loses_no_turn() {
-    let (desk, agent) = (Desk::new(), Replaying::start());
-    let ran = desk.run_with("book\nParis\nbook\nRome\n", &["chat", "-a", &agent]);
+    let (sandbox, agent) = (Sandbox::new(), Replaying::start());
+    let ran = sandbox.run_with("book\nParis\nbook\nRome\n", &["chat", "-a", &agent]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(ran.out.matches("Which city?").count(), 2, "{ran:?}");
     let places: Vec<_> = ["Which city?", "Booked for Paris.", "Booked for Rome."].map(|words| ran.out.find(words)).into_iter().collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{ran:?}");
-    let ran = desk.run_with("book\nParis\n", &["chat", "-a", &agent, "-o", "json"]);
+    let ran = sandbox.run_with("book\nParis\n", &["chat", "-a", &agent, "-o", "json"]);
     let turns: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let states: Vec<_> = turns.iter().map(|turn| turn["task"]["status"]["state"].as_str().unwrap()).collect();
     assert_eq!(states, ["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_COMPLETED"], "{ran:?}");

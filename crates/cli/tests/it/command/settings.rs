@@ -1,19 +1,19 @@
 //! Settings: their order, and `a2a config show`.
 
-use super::{Desk, finish};
+use super::{Sandbox, finish};
 
 /// A2ACLI_CONFIG_002
 #[test]
 fn each_value_shows_its_source() {
-    let desk = Desk::new();
-    let folder = desk.home.path(".config/a2a-cli");
+    let sandbox = Sandbox::new();
+    let folder = sandbox.home.path(".config/a2a-cli");
     std::fs::create_dir_all(folder.join("agents")).unwrap();
-    let agent = folder.join(format!("agents/localhost_{}.env", desk.port));
+    let agent = folder.join(format!("agents/localhost_{}.env", sandbox.port));
     std::fs::write(folder.join(".env"), "A2ACLI_TIMEOUT=5s\n").unwrap();
     std::fs::write(&agent, "A2ACLI_TIMEOUT=4s\n").unwrap();
-    std::fs::write(desk.work(".env"), "OTHER=x\nA2ACLI_TIMEOUT=3s\n").unwrap();
+    std::fs::write(sandbox.work(".env"), "OTHER=x\nA2ACLI_TIMEOUT=3s\n").unwrap();
     let shown = |flags: &[&str], variable: Option<&str>| {
-        let mut command = desk.command(&[&["config", "show"], flags].concat());
+        let mut command = sandbox.command(&[&["config", "show"], flags].concat());
         if let Some(value) = variable {
             command.env("A2ACLI_TIMEOUT", value);
         }
@@ -23,8 +23,8 @@ fn each_value_shows_its_source() {
     assert_eq!(shown(&["--timeout", "1s"], Some("2s")), "timeout: 1s (flag)");
     assert_eq!(shown(&[], Some("2s")), "timeout: 2s (environment A2ACLI_TIMEOUT)");
     assert_eq!(shown(&[], None), "timeout: 3s (local file ~/work/.env)");
-    std::fs::remove_file(desk.work(".env")).unwrap();
-    assert_eq!(shown(&[], None), format!("timeout: 4s (file ~/.config/a2a-cli/agents/localhost_{}.env)", desk.port));
+    std::fs::remove_file(sandbox.work(".env")).unwrap();
+    assert_eq!(shown(&[], None), format!("timeout: 4s (file ~/.config/a2a-cli/agents/localhost_{}.env)", sandbox.port));
     std::fs::remove_file(agent).unwrap();
     assert_eq!(shown(&[], None), "timeout: 5s (file ~/.config/a2a-cli/.env)");
     std::fs::remove_file(folder.join(".env")).unwrap();
@@ -34,9 +34,9 @@ fn each_value_shows_its_source() {
 /// A2ACLI_CONFIG_002: a flag goes before what is said elsewhere to the contrary, and that is what is shown.
 #[test]
 fn what_is_shown_is_what_is_in_force() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let shown = |flags: &[&str], variables: &[(&str, &str)]| {
-        let mut command = desk.command(&[&["config", "show"], flags].concat());
+        let mut command = sandbox.command(&[&["config", "show"], flags].concat());
         finish(command.envs(variables.iter().copied()).stdin(std::process::Stdio::null())).out
     };
     let out = shown(&["--stream"], &[("A2ACLI_ASYNC", "1")]);
@@ -50,8 +50,8 @@ fn what_is_shown_is_what_is_in_force() {
 /// A2ACLI_DEFAULT_001
 #[test]
 fn six_defaults_are_shown_and_changed_by_flags() {
-    let desk = Desk::new();
-    let help = desk.ok(&["send", "--help"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    let sandbox = Sandbox::new();
+    let help = sandbox.ok(&["send", "--help"]).split_whitespace().collect::<Vec<_>>().join(" ");
     for default in [
         "[default: the card's order]",
         "[default: off, send waits]",
@@ -62,7 +62,7 @@ fn six_defaults_are_shown_and_changed_by_flags() {
     ] {
         assert!(help.contains(default), "{default}\n{help}");
     }
-    let settings = |flags: &[&str]| desk.json(&[&["config", "show"], flags].concat())["settings"].as_array().unwrap().clone();
+    let settings = |flags: &[&str]| sandbox.json(&[&["config", "show"], flags].concat())["settings"].as_array().unwrap().clone();
     let flags = ["--transport", "grpc", "--async", "--verbose", "--a2a-version", "0.3", "--insecure"];
     let changed = settings(&flags).into_iter().filter(|one| one["source"] == "flag").map(|one| one["name"].as_str().unwrap().to_owned());
     let changed: Vec<_> = changed.collect();
@@ -75,10 +75,10 @@ fn six_defaults_are_shown_and_changed_by_flags() {
 /// A2ACLI_AUTH_002
 #[test]
 fn credentials_have_variables_are_hidden_and_a_flag_wins() {
-    let desk = Desk::new();
-    let help = desk.ok(&["send", "--help"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    let sandbox = Sandbox::new();
+    let help = sandbox.ok(&["send", "--help"]).split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(help.matches("process list").count(), 3, "{help}");
-    let mut command = desk.command(&["config", "show", "--bearer", "fr0mflag", "-o", "json"]);
+    let mut command = sandbox.command(&["config", "show", "--bearer", "fr0mflag", "-o", "json"]);
     let ran = finish(command.env("A2ACLI_BEARER", "fr0menv").env("A2ACLI_API_KEY", "k3yvalue"));
     assert!(!ran.out.contains("fr0m") && !ran.out.contains("k3yvalue"), "{ran:?}");
     let shown: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
@@ -90,18 +90,19 @@ fn credentials_have_variables_are_hidden_and_a_flag_wins() {
 
 #[test]
 fn an_agent_from_a_file_nearby_is_named_and_its_file_read_by_others_warned_of() {
-    let desk = Desk::new();
-    std::fs::write(desk.work(".env"), format!("A2ACLI_AGENT_CARD={}\nA2ACLI_BEARER=s3cret\nA2ACLI_INSECURE=1\n", desk.at(""))).unwrap();
-    let mut command = desk.command(&["card", "get"]);
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.work(".env"), format!("A2ACLI_AGENT_CARD={}\nA2ACLI_BEARER=s3cret\nA2ACLI_INSECURE=1\n", sandbox.at("")))
+        .unwrap();
+    let mut command = sandbox.command(&["card", "get"]);
     let ran = finish(command.env_remove("A2ACLI_AGENT_CARD").stdin(std::process::Stdio::null()));
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.err.contains(&format!("note: agent {} from ~/work/.env", desk.at(""))), "{ran:?}");
+    assert!(ran.err.contains(&format!("note: agent {} from ~/work/.env", sandbox.at(""))), "{ran:?}");
     assert!(ran.err.contains("warning: ~/work/.env holds a credential") && !ran.err.contains("WARNING"), "{ran:?}");
 }
 
 #[test]
 fn without_an_agent_there_is_a_hint() {
-    let desk = Desk::new();
-    let ran = finish(desk.command(&["send", "hi"]).env_remove("A2ACLI_AGENT_CARD").stdin(std::process::Stdio::null()));
+    let sandbox = Sandbox::new();
+    let ran = finish(sandbox.command(&["send", "hi"]).env_remove("A2ACLI_AGENT_CARD").stdin(std::process::Stdio::null()));
     assert!(ran.code == 2 && ran.err.contains("Hint: add -a REF or set A2ACLI_AGENT_CARD"), "{ran:?}");
 }

@@ -1,12 +1,12 @@
 //! `a2a skill …`.
 
-use super::Desk;
+use super::Sandbox;
 
 /// A2ACLI_SKILL_001: there is one skill, it is short, and help says the rest.
 #[test]
 fn the_skill_is_short_and_points_to_help() {
-    let desk = Desk::new();
-    let skill = desk.ok(&["skill", "print"]);
+    let sandbox = Sandbox::new();
+    let skill = sandbox.ok(&["skill", "print"]);
     assert!(skill.split_whitespace().count() < 600, "{} words", skill.split_whitespace().count());
     let head = skill.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).unwrap().0;
     for label in ["name: a2a", "description: ", "compatibility: "] {
@@ -20,7 +20,7 @@ fn the_skill_is_short_and_points_to_help() {
 /// A2ACLI_SKILL_002: it says how, not what must be.
 #[test]
 fn the_skill_repeats_no_specification() {
-    let skill = Desk::new().ok(&["skill", "print"]);
+    let skill = Sandbox::new().ok(&["skill", "print"]);
     let normative = |word: &str| {
         ["MUST", "SHALL", "SHOULD"].contains(&word) || word.starts_with("A2ACLI_") && word.ends_with(|c: char| c.is_ascii_digit())
     };
@@ -31,9 +31,9 @@ fn the_skill_repeats_no_specification() {
 /// A2ACLI_SKILL_001: every command of the skill and of its examples does what it is shown for.
 #[test]
 fn what_the_skill_shows_works() {
-    let desk = Desk::new();
-    std::fs::write(desk.work("report.pdf"), "%PDF-").unwrap();
-    std::fs::write(desk.work("notes.txt"), "high tide").unwrap();
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.work("report.pdf"), "%PDF-").unwrap();
+    std::fs::write(sandbox.work("notes.txt"), "high tide").unwrap();
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut ran = 0;
     for file in ["skill/SKILL.md", "skill/EXAMPLES.md"] {
@@ -44,9 +44,9 @@ fn what_the_skill_shows_works() {
             let commands: String =
                 commands.lines().filter(|line| !line.contains("a2a task cancel")).map(|line| format!("{line}\n")).collect();
             let script = format!("set -e; a2a() {{ '{}' \"$@\"; }};\n{}", env!("CARGO_BIN_EXE_a2a"), with_own_jq(&commands));
-            let like = desk.command(&[]);
+            let like = sandbox.command(&[]);
             let mut shell = std::process::Command::new("bash");
-            shell.args(["-c", &script]).current_dir(desk.home.path("work"));
+            shell.args(["-c", &script]).current_dir(sandbox.home.path("work"));
             for (name, value) in like.get_envs() {
                 match value {
                     Some(value) => shell.env(name, value),
@@ -68,16 +68,16 @@ fn with_own_jq(commands: &str) -> String {
 
 #[test]
 fn the_skill_is_put_where_agents_look() {
-    let desk = Desk::new();
-    std::fs::create_dir_all(desk.work("project")).unwrap();
-    let out = desk.ok(&["skill", "install", "--scope", "project"]);
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.work("project")).unwrap();
+    let out = sandbox.ok(&["skill", "install", "--scope", "project"]);
     assert!(out.starts_with("Installed: project/.agents/skills/a2a/SKILL.md\n"), "{out}");
-    let installed = std::fs::read_to_string(desk.work("project/.agents/skills/a2a/SKILL.md")).unwrap();
-    assert_eq!(installed, desk.ok(&["skill", "print"]));
-    let skills = std::fs::read_dir(desk.work("project/.agents/skills")).unwrap().count();
+    let installed = std::fs::read_to_string(sandbox.work("project/.agents/skills/a2a/SKILL.md")).unwrap();
+    assert_eq!(installed, sandbox.ok(&["skill", "print"]));
+    let skills = std::fs::read_dir(sandbox.work("project/.agents/skills")).unwrap().count();
     assert_eq!(skills, 1);
-    desk.ok(&["skill", "install"]);
-    assert!(desk.home.path(".agents/skills/a2a/SKILL.md").is_file());
-    assert_eq!(desk.run(&["skill", "install", "--scope", "nowhere"]).code, 2);
-    assert!(!desk.work("nowhere").exists());
+    sandbox.ok(&["skill", "install"]);
+    assert!(sandbox.home.path(".agents/skills/a2a/SKILL.md").is_file());
+    assert_eq!(sandbox.run(&["skill", "install", "--scope", "nowhere"]).code, 2);
+    assert!(!sandbox.work("nowhere").exists());
 }

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::{Desk, finish, scripted::scripted, terminal::Terminal};
+use super::{Sandbox, finish, scripted::scripted, terminal::Terminal};
 
 fn task(state: &str, artifacts: &Value) -> Value {
     json!({"task": {"id": "t", "contextId": "c", "status": {"state": state}, "artifacts": artifacts}})
@@ -22,10 +22,10 @@ fn state(state: &str) -> Value {
 /// A2ACLI_SEND_003: chunks that follow a snapshot belong to the artifact that it shows.
 #[test]
 fn chunks_after_a_snapshot_go_on_with_its_block() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let begun = json!([{"artifactId": "a-1", "name": "answer", "parts": [{"text": "one "}]}]);
     let agent = scripted(&[task("TASK_STATE_WORKING", &begun), chunk("two "), chunk("three"), state("TASK_STATE_COMPLETED")]);
-    let out = desk.ok(&["send", "-a", &agent, "--stream", "count"]);
+    let out = sandbox.ok(&["send", "-a", &agent, "--stream", "count"]);
     let expected = "Task ID: t\nContext ID: c\nState: WORKING\nArtifact: answer\nText:\n  one two three\n\n\
                     Task ID: t\nContext ID: c\nState: COMPLETED\n";
     assert!(out.starts_with(expected), "{out}");
@@ -33,31 +33,31 @@ fn chunks_after_a_snapshot_go_on_with_its_block() {
 
 #[test]
 fn a_chunk_after_something_else_is_titled_by_the_name_of_its_artifact() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let begun = json!([{"artifactId": "a-1", "name": "answer", "parts": [{"text": "one "}]}]);
     let said = json!({"statusUpdate": {"taskId": "t", "contextId": "c", "status": {"state": "TASK_STATE_WORKING",
         "message": {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "still here"}]}}}});
     let agent = scripted(&[task("TASK_STATE_WORKING", &begun), said, chunk("two"), state("TASK_STATE_COMPLETED")]);
-    let out = desk.ok(&["send", "-a", &agent, "--stream", "count"]);
+    let out = sandbox.ok(&["send", "-a", &agent, "--stream", "count"]);
     assert!(out.contains("Status message:\n  still here\n\nArtifact: answer\nText:\n  two\n\n"), "{out}");
 }
 
 #[test]
 fn a_task_that_is_sent_again_shows_what_is_new_of_it() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let artifacts = |text: &str| json!([{"artifactId": "a-1", "name": "answer", "parts": [{"text": text}]}]);
     let agent = scripted(&[
         task("TASK_STATE_WORKING", &artifacts("one ")),
         task("TASK_STATE_WORKING", &artifacts("one two ")),
         task("TASK_STATE_COMPLETED", &artifacts("one two three")),
     ]);
-    let out = desk.ok(&["send", "-a", &agent, "--stream", "count"]);
+    let out = sandbox.ok(&["send", "-a", &agent, "--stream", "count"]);
     let expected = "Task ID: t\nContext ID: c\nState: WORKING\nArtifact: answer\nText:\n  one two three\n\n\
                     Task ID: t\nContext ID: c\nState: COMPLETED\n";
     assert!(out.starts_with(expected), "{out}");
     // Polling gives nothing but whole tasks.
-    let agent = desk.at("/nostream");
-    let out = desk.ok(&["send", "-a", &agent, "--stream", "--poll-interval", "100ms", "slow 300ms"]);
+    let agent = sandbox.at("/nostream");
+    let out = sandbox.ok(&["send", "-a", &agent, "--stream", "--poll-interval", "100ms", "slow 300ms"]);
     assert_eq!(out.matches("Working for 300ms").count(), 1, "{out}");
     assert_eq!(out.matches("Done after 300ms.").count(), 1, "{out}");
 }
@@ -65,10 +65,10 @@ fn a_task_that_is_sent_again_shows_what_is_new_of_it() {
 /// A2ACLI_OUT_005: where stdout and stderr are one place, a note begins on its own line, and the block goes on after it.
 #[test]
 fn a_note_begins_on_a_line_of_its_own() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let mut both = std::process::Command::new("sh");
     both.args(["-c", &format!("exec '{}' send --stream --debug 'cut 3' 2>&1", env!("CARGO_BIN_EXE_a2a"))]);
-    both.env("HOME", desk.home.root()).env("A2ACLI_AGENT_CARD", desk.at("")).current_dir(desk.home.path("work"));
+    both.env("HOME", sandbox.home.root()).env("A2ACLI_AGENT_CARD", sandbox.at("")).current_dir(sandbox.home.path("work"));
     let ran = finish(both.stdin(Stdio::null()));
     assert_eq!(ran.code, 0, "{ran:?}");
     let notes = ["debug: ", "note: "];
@@ -81,8 +81,8 @@ fn a_note_begins_on_a_line_of_its_own() {
 
 #[test]
 fn a_terminal_shows_the_name_of_a_task_once() {
-    let desk = Desk::new();
-    let terminal = Terminal::new(&desk, "a2a send 'slow 700ms'", &[("CI", "")]);
+    let sandbox = Sandbox::new();
+    let terminal = Terminal::new(&sandbox, "a2a send 'slow 700ms'", &[("CI", "")]);
     let (code, seen) = terminal.end();
     assert_eq!(code, 0, "{seen}");
     // What stood on a line before it was erased is gone.

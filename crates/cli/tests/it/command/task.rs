@@ -6,29 +6,29 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Desk, ended, field, terminal::Terminal};
+use super::{Sandbox, ended, field, terminal::Terminal};
 
 /// A2ACLI_TASK_GET_001
 #[test]
 fn a_task_is_shown_with_its_artifacts_and_history() {
-    let desk = Desk::new();
-    let task = desk.json(&["send", "hi"])["task"]["id"].as_str().unwrap().to_owned();
-    let out = desk.ok(&["task", "get", &task, "--history", "5"]);
+    let sandbox = Sandbox::new();
+    let task = sandbox.json(&["send", "hi"])["task"]["id"].as_str().unwrap().to_owned();
+    let out = sandbox.ok(&["task", "get", &task, "--history", "5"]);
     assert_eq!(field(&out, "State"), "COMPLETED");
     assert!(out.contains("Artifact: echo\nText:\n  hi\n\nHistory: 1 of 1\n"), "{out}");
-    assert!(!desk.ok(&["task", "get", &task, "--history", "0"]).contains("History"));
+    assert!(!sandbox.ok(&["task", "get", &task, "--history", "0"]).contains("History"));
 }
 
 /// A2ACLI_TASK_CANCEL_001
 #[test]
 fn a_task_can_be_canceled_twice_and_a_finished_one_cannot() {
-    let desk = Desk::new();
-    let task = desk.task("slow 60s");
+    let sandbox = Sandbox::new();
+    let task = sandbox.task("slow 60s");
     for _ in 0..2 {
-        assert_eq!(field(&desk.ok(&["task", "cancel", &task]), "State"), "CANCELED");
+        assert_eq!(field(&sandbox.ok(&["task", "cancel", &task]), "State"), "CANCELED");
     }
-    let done = desk.json(&["send", "hi"])["task"]["id"].as_str().unwrap().to_owned();
-    let ran = desk.run(&["task", "cancel", &done]);
+    let done = sandbox.json(&["send", "hi"])["task"]["id"].as_str().unwrap().to_owned();
+    let ran = sandbox.run(&["task", "cancel", &done]);
     assert_eq!(ran.code, 1);
     assert!(ran.err.contains("Error: TaskNotCancelableError") && ran.err.contains("it is COMPLETED"), "{ran:?}");
 }
@@ -36,25 +36,25 @@ fn a_task_can_be_canceled_twice_and_a_finished_one_cannot() {
 /// A2ACLI_TASK_POLL_001
 #[test]
 fn a_task_is_read_once_or_until_it_ends() {
-    let desk = Desk::new();
-    let task = desk.task("slow 1500ms");
-    assert_eq!(field(&desk.ok(&["task", "get", &task]), "State"), "WORKING");
-    assert_eq!(field(&desk.ok(&["task", "get", "--wait", "--poll-interval", "200ms", &task]), "State"), "COMPLETED");
+    let sandbox = Sandbox::new();
+    let task = sandbox.task("slow 1500ms");
+    assert_eq!(field(&sandbox.ok(&["task", "get", &task]), "State"), "WORKING");
+    assert_eq!(field(&sandbox.ok(&["task", "get", "--wait", "--poll-interval", "200ms", &task]), "State"), "COMPLETED");
 }
 
 /// A2ACLI_TASK_POLL_002
 #[test]
 fn polling_obeys_its_interval_and_its_time() {
-    let desk = Desk::new();
-    let agent = desk.at("/nostream");
-    let task = desk.json(&["send", "-a", &agent, "--async", "slow 60s"])["task"]["id"].as_str().unwrap().to_owned();
-    let before = desk.calls("GetTask");
+    let sandbox = Sandbox::new();
+    let agent = sandbox.at("/nostream");
+    let task = sandbox.json(&["send", "-a", &agent, "--async", "slow 60s"])["task"]["id"].as_str().unwrap().to_owned();
+    let before = sandbox.calls("GetTask");
     let begun = Instant::now();
-    let ran = desk.run(&["task", "get", "-a", &agent, "--wait", "--poll-interval", "500ms", "--timeout", "2s", &task]);
+    let ran = sandbox.run(&["task", "get", "-a", &agent, "--wait", "--poll-interval", "500ms", "--timeout", "2s", &task]);
     let took = begun.elapsed();
     assert_eq!(ran.code, 5, "{ran:?}");
     assert!(took >= Duration::from_secs(2) && took < Duration::from_secs(10), "{took:?}");
-    let calls = desk.calls("GetTask") - before;
+    let calls = sandbox.calls("GetTask") - before;
     assert!((2..=5).contains(&calls), "{calls}");
     assert!(ran.err.contains(&format!("Hint: a2a task get -a {agent} --wait {task}")), "{ran:?}");
 }
@@ -62,22 +62,22 @@ fn polling_obeys_its_interval_and_its_time() {
 /// A2ACLI_TASK_POLL_001: where there are streams, nobody has to ask again and again.
 #[test]
 fn a_wait_for_a_task_is_a_subscription_where_there_are_any() {
-    let desk = Desk::new();
-    let task = desk.task("slow 1500ms");
-    let (gets, subscriptions) = (desk.calls("GetTask"), desk.calls("SubscribeToTask"));
-    let out = desk.ok(&["task", "get", "--wait", "--poll-interval", "100ms", "--history", "5", &task]);
+    let sandbox = Sandbox::new();
+    let task = sandbox.task("slow 1500ms");
+    let (gets, subscriptions) = (sandbox.calls("GetTask"), sandbox.calls("SubscribeToTask"));
+    let out = sandbox.ok(&["task", "get", "--wait", "--poll-interval", "100ms", "--history", "5", &task]);
     assert_eq!(field(&out, "State"), "COMPLETED");
     assert!(out.contains("Done after 1500ms.") && out.contains("History: 1 of 2"), "{out}");
-    assert_eq!(desk.calls("SubscribeToTask") - subscriptions, 1);
-    assert_eq!(desk.calls("GetTask") - gets, 2, "once before, and once at the end for the whole task");
+    assert_eq!(sandbox.calls("SubscribeToTask") - subscriptions, 1);
+    assert_eq!(sandbox.calls("GetTask") - gets, 2, "once before, and once at the end for the whole task");
 }
 
 /// A2ACLI_TASK_POLL_002: whoever stops a wait keeps the id and the command to go on.
 #[test]
 fn a_wait_that_is_stopped_leaves_the_id_and_the_task() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
-        let mut child = desk.command(&["send", "slow 60s"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = sandbox.command(&["send", "slow 60s"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut err = BufReader::new(child.stderr.take().unwrap());
         let mut said = String::new();
         while !said.contains("WORKING") {
@@ -91,18 +91,18 @@ fn a_wait_that_is_stopped_leaves_the_id_and_the_task() {
         std::io::Read::read_to_string(&mut err, &mut rest).unwrap();
         assert_eq!(status.code(), Some(code), "{rest}");
         let task = field(&rest, "Task ID");
-        assert_eq!(field(&rest, "Resume with"), format!("a2a task get -a {} --wait {task}", desk.at("")));
-        assert_eq!(field(&desk.ok(&["task", "get", task]), "State"), "WORKING");
+        assert_eq!(field(&rest, "Resume with"), format!("a2a task get -a {} --wait {task}", sandbox.at("")));
+        assert_eq!(field(&sandbox.ok(&["task", "get", task]), "State"), "WORKING");
     }
 }
 
 /// A2ACLI_TASK_POLL_003
 #[test]
 fn interrupted_states_end_a_wait_and_no_state_does_not() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for agent in ["", "/nostream"] {
         for (text, state) in [("ask", "INPUT_REQUIRED"), ("login", "AUTH_REQUIRED"), ("unspecified 500ms", "COMPLETED")] {
-            let out = desk.ok(&["send", "-a", &desk.at(agent), "--poll-interval", "200ms", "--timeout", "30s", text]);
+            let out = sandbox.ok(&["send", "-a", &sandbox.at(agent), "--poll-interval", "200ms", "--timeout", "30s", text]);
             assert_eq!(field(&out, "State"), state, "{agent} {text}");
         }
     }
@@ -111,7 +111,7 @@ fn interrupted_states_end_a_wait_and_no_state_does_not() {
 /// A2ACLI_TASK_POLL_004
 #[test]
 fn a_wait_whose_stream_is_lost_goes_on_by_polling() {
-    let ran = Desk::new().run(&["send", "cut 2"]);
+    let ran = Sandbox::new().run(&["send", "cut 2"]);
     assert_eq!((ran.code, field(&ran.out, "State")), (0, "COMPLETED"), "{ran:?}");
     assert!(ran.err.contains("polling"), "{ran:?}");
     assert!(ran.out.contains("\n  6\n  7\n\n"), "{ran:?}");
@@ -120,49 +120,49 @@ fn a_wait_whose_stream_is_lost_goes_on_by_polling() {
 /// A2ACLI_TASK_LIST_001
 #[test]
 fn tasks_are_listed_in_pages_and_filtered() {
-    let desk = Desk::new();
-    let context = desk.json(&["send", "one"])["task"]["contextId"].as_str().unwrap().to_owned();
+    let sandbox = Sandbox::new();
+    let context = sandbox.json(&["send", "one"])["task"]["contextId"].as_str().unwrap().to_owned();
     for text in ["two", "three"] {
-        desk.json(&["send", "--context-id", &context, text]);
+        sandbox.json(&["send", "--context-id", &context, text]);
     }
-    desk.json(&["send", "elsewhere"]);
-    desk.json(&["send", "ask", "--context-id", &context]);
+    sandbox.json(&["send", "elsewhere"]);
+    sandbox.json(&["send", "ask", "--context-id", &context]);
     let page = |more: &[&str]| {
-        desk.json(&[&["task", "list", "--page-size", "2", "--status", "completed", "--context-id", &context], more].concat())
+        sandbox.json(&[&["task", "list", "--page-size", "2", "--status", "completed", "--context-id", &context], more].concat())
     };
     let first = page(&[]);
     assert_eq!((first["tasks"].as_array().unwrap().len(), first["totalSize"].as_i64()), (2, Some(3)), "{first}");
     let second = page(&["--page-token", first["nextPageToken"].as_str().unwrap()]);
     assert_eq!((second["tasks"].as_array().unwrap().len(), second["nextPageToken"].as_str()), (1, Some("")), "{second}");
-    assert_eq!(desk.json(&["task", "list", "--all"])["tasks"].as_array().unwrap().len(), 5);
-    let table = desk.ok(&["task", "list", "-o", "table"]);
+    assert_eq!(sandbox.json(&["task", "list", "--all"])["tasks"].as_array().unwrap().len(), 5);
+    let table = sandbox.ok(&["task", "list", "-o", "table"]);
     assert!(table.starts_with("TASK ID ") && table.lines().count() == 6, "{table}");
-    let lines = desk.ok(&["task", "list", "-o", "json", "--stream"]);
+    let lines = sandbox.ok(&["task", "list", "-o", "json", "--stream"]);
     assert!(lines.lines().count() == 5 && lines.lines().all(|line| line.starts_with("{\"id\":")), "{lines}");
-    let out = desk.ok(&["task", "list", "--page-size", "1", "--since", "2020-01-01T00:00:00Z"]);
+    let out = sandbox.ok(&["task", "list", "--page-size", "1", "--since", "2020-01-01T00:00:00Z"]);
     assert!(out.starts_with("Task: 1 of 1\nTask ID: ") && out.contains("\nTotal: 5\nNext page token: "), "{out}");
 }
 
 /// A2ACLI_TASK_SUBSCRIBE_001
 #[test]
 fn a_subscription_shows_events_or_the_end() {
-    let desk = Desk::new();
-    let task = desk.task("slow 1500ms");
-    let out = desk.ok(&["task", "subscribe", "--stream", &task, "-o", "json"]);
+    let sandbox = Sandbox::new();
+    let task = sandbox.task("slow 1500ms");
+    let out = sandbox.ok(&["task", "subscribe", "--stream", &task, "-o", "json"]);
     let lines: Vec<serde_json::Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines[0]["task"]["id"], task.as_str());
     assert_eq!(lines.last().unwrap()["statusUpdate"]["status"]["state"], "TASK_STATE_COMPLETED");
-    let task = desk.task("slow 1s");
-    assert_eq!(desk.json(&["task", "subscribe", &task])["status"]["state"], "TASK_STATE_COMPLETED");
-    let ran = desk.run(&["task", "subscribe", &task]);
+    let task = sandbox.task("slow 1s");
+    assert_eq!(sandbox.json(&["task", "subscribe", &task])["status"]["state"], "TASK_STATE_COMPLETED");
+    let ran = sandbox.run(&["task", "subscribe", &task]);
     assert!(ran.code == 1 && ran.err.contains("UnsupportedOperationError") && ran.err.contains("Hint: a2a task get"), "{ran:?}");
 }
 
 /// A2ACLI_TASK_SUBSCRIBE_002
 #[test]
 fn a_lost_subscription_is_taken_up_again_without_reading_the_task() {
-    let desk = Desk::new();
-    let ran = desk.run(&["send", "--stream", "--debug", "cut 3", "-o", "json"]);
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["send", "--stream", "--debug", "cut 3", "-o", "json"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.err.contains("subscribing again") && !ran.err.contains("\"GetTask\""), "{}", ran.err);
     let numbers: Vec<_> =
@@ -174,43 +174,43 @@ fn a_lost_subscription_is_taken_up_again_without_reading_the_task() {
 /// A2ACLI_DOWNLOAD_001
 #[test]
 fn artifacts_are_saved_and_files_are_not_replaced() {
-    let desk = Desk::new();
-    let task = desk.json(&["send", "files"])["task"]["id"].as_str().unwrap().to_owned();
-    let saved = desk.json(&["task", "download", &task, "--output-dir", "out"]);
+    let sandbox = Sandbox::new();
+    let task = sandbox.json(&["send", "files"])["task"]["id"].as_str().unwrap().to_owned();
+    let saved = sandbox.json(&["task", "download", &task, "--output-dir", "out"]);
     let paths: Vec<_> = saved["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
     assert_eq!(paths, ["out/files.txt", "out/files-2.json", "out/tides.csv", "out/harbor.png.url"]);
-    assert_eq!(std::fs::read_to_string(desk.work("out/tides.csv")).unwrap(), "time,meters\n06:12,4.2\n");
-    let ran = desk.run(&["task", "download", &task, "--output-dir", "out"]);
+    assert_eq!(std::fs::read_to_string(sandbox.work("out/tides.csv")).unwrap(), "time,meters\n06:12,4.2\n");
+    let ran = sandbox.run(&["task", "download", &task, "--output-dir", "out"]);
     assert!(ran.code == 2 && ran.err.contains("--force"), "{ran:?}");
-    desk.ok(&["task", "download", &task, "--output-dir", "out", "--force"]);
+    sandbox.ok(&["task", "download", &task, "--output-dir", "out", "--force"]);
 }
 
 /// A2ACLI_PUSH_001
 #[test]
 fn webhooks_are_made_read_listed_and_removed() {
-    let desk = Desk::new();
-    let task = desk.task("slow 60s");
-    let made = desk.json(&["task", "push-config", "create", &task, "https://hook.example/a2a", "--id", "c1", "--token", "t0ken"]);
+    let sandbox = Sandbox::new();
+    let task = sandbox.task("slow 60s");
+    let made = sandbox.json(&["task", "push-config", "create", &task, "https://hook.example/a2a", "--id", "c1", "--token", "t0ken"]);
     assert_eq!((made["id"].as_str(), made["taskId"].as_str()), (Some("c1"), Some(task.as_str())));
-    assert_eq!(desk.json(&["task", "push-config", "get", &task, "c1"])["url"], "https://hook.example/a2a");
-    assert_eq!(desk.json(&["task", "push-config", "list", &task])["configs"].as_array().unwrap().len(), 1);
-    assert!(!desk.ok(&["task", "push-config", "list", &task]).contains("t0ken"));
-    assert_eq!(desk.json(&["task", "push-config", "delete", &task, "c1"]), serde_json::json!({}));
-    assert_eq!(desk.json(&["task", "push-config", "list", &task])["configs"].as_array().map_or(0, Vec::len), 0);
+    assert_eq!(sandbox.json(&["task", "push-config", "get", &task, "c1"])["url"], "https://hook.example/a2a");
+    assert_eq!(sandbox.json(&["task", "push-config", "list", &task])["configs"].as_array().unwrap().len(), 1);
+    assert!(!sandbox.ok(&["task", "push-config", "list", &task]).contains("t0ken"));
+    assert_eq!(sandbox.json(&["task", "push-config", "delete", &task, "c1"]), serde_json::json!({}));
+    assert_eq!(sandbox.json(&["task", "push-config", "list", &task])["configs"].as_array().map_or(0, Vec::len), 0);
 }
 
 /// A2ACLI_AUTH_011: whoever opens the link that is printed lets the task go on, whether somebody waits for that or not.
 #[test]
 fn the_link_of_a_task_that_wants_an_authorization_lets_it_go_on() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for agent in ["", "/nostream"] {
-        let agent = desk.at(agent);
-        let asked = desk.ok(&["send", "-a", &agent, "login"]);
+        let agent = sandbox.at(agent);
+        let asked = sandbox.ok(&["send", "-a", &agent, "login"]);
         let link = asked.lines().find_map(|line| line.strip_prefix("  http://")).unwrap_or_else(|| panic!("{asked}"));
         let task = field(&asked, "Task ID");
         assert_eq!(field(&asked, "Resume with"), format!("a2a task authorize -a {agent} {task}"));
         assert!(open(link).contains("the task goes on"));
-        let out = desk.ok(&["task", "authorize", "-a", &agent, task]);
+        let out = sandbox.ok(&["task", "authorize", "-a", &agent, task]);
         assert!(field(&out, "State") == "COMPLETED" && out.contains("Signed in."), "{out}");
         assert!(!open(link).contains("the task goes on"), "a link is good once");
     }
@@ -233,14 +233,14 @@ fn task_authorize_opens_the_link_and_waits() {
     if std::process::Command::new("curl").arg("--version").stdout(Stdio::null()).status().is_err() {
         return crate::process::untested("curl is needed to be a browser");
     }
-    let desk = Desk::new();
-    let asked = desk.ok(&["send", "login"]);
-    let browser = desk.work("xdg-open");
+    let sandbox = Sandbox::new();
+    let asked = sandbox.ok(&["send", "login"]);
+    let browser = sandbox.work("xdg-open");
     std::fs::write(&browser, "#!/bin/sh\nexec curl -s \"$1\"\n").unwrap();
     std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let path = format!("{}:{}", desk.home.path("work").display(), std::env::var("PATH").unwrap());
+    let path = format!("{}:{}", sandbox.home.path("work").display(), std::env::var("PATH").unwrap());
     let line = field(&asked, "Resume with");
-    let (code, seen) = Terminal::new(&desk, line, &[("PATH", &path), ("CI", "1")]).end();
+    let (code, seen) = Terminal::new(&sandbox, line, &[("PATH", &path), ("CI", "1")]).end();
     assert_eq!(code, 0, "{seen}");
     assert!(seen.contains("Link: http://") && seen.contains("State: COMPLETED\r\n") && seen.contains("Signed in."), "{seen}");
 }
@@ -248,9 +248,9 @@ fn task_authorize_opens_the_link_and_waits() {
 /// A2ACLI_AUTH_011: the part that waits.
 #[test]
 fn an_authorization_is_waited_for() {
-    let desk = Desk::new();
-    let task = desk.json(&["send", "login"])["task"]["id"].as_str().unwrap().to_owned();
-    let mut command = desk.command(&["task", "authorize", &task]);
+    let sandbox = Sandbox::new();
+    let task = sandbox.json(&["send", "login"])["task"]["id"].as_str().unwrap().to_owned();
+    let mut command = sandbox.command(&["task", "authorize", &task]);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut err = BufReader::new(child.stderr.take().unwrap());
     let mut said = String::new();
@@ -258,7 +258,7 @@ fn an_authorization_is_waited_for() {
         assert!(err.read_line(&mut said).unwrap() > 0, "{said}");
     }
     assert!(said.contains("Please sign in"), "{said}");
-    desk.ok(&["send", "--task-id", &task, "done"]);
+    sandbox.ok(&["send", "--task-id", &task, "done"]);
     let mut rest = String::new();
     std::io::Read::read_to_string(&mut err, &mut rest).unwrap();
     child.stderr = Some(std::process::Command::new("true").stderr(Stdio::piped()).spawn().unwrap().stderr.unwrap());

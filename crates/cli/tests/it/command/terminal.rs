@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::Desk;
+use super::Sandbox;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -24,9 +24,9 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     /// Runs a line of a shell, in which `a2a` is the binary.
-    pub(crate) fn new(desk: &Desk, line: &str, variables: &[(&str, &str)]) -> Self {
+    pub(crate) fn new(sandbox: &Sandbox, line: &str, variables: &[(&str, &str)]) -> Self {
         let line = format!("a2a() {{ '{}' \"$@\"; }}; {line}", env!("CARGO_BIN_EXE_a2a"));
-        let like = desk.command(&[]);
+        let like = sandbox.command(&[]);
         let mut command = std::process::Command::new("script");
         command.args(["-qfec", &line, "/dev/null"]).env_remove("NO_COLOR").env("SHELL", "/bin/sh").env("TERM", "xterm");
         for (name, value) in like.get_envs() {

@@ -6,7 +6,7 @@ use chancery_core::{ContextId, TaskId, Timestamp};
 use foldhash::fast::RandomState;
 use hashbrown::{HashTable, hash_table::Entry};
 
-use crate::store::{Head, Owner, Standing};
+use crate::store::{Owner, Standing, TaskFacts};
 
 /// The tasks of one owner in their order: all, and those of each conversation.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(super) trait Named {
     fn name(&self) -> &str;
 }
 
-impl Head {
+impl TaskFacts {
     /// Whether the task is in the same places of all lists.
     pub(super) fn stands_as(&self, other: &Self) -> bool {
         self.updated == other.updated && self.standing() == other.standing() && self.context == other.context
@@ -51,7 +51,7 @@ impl Index {
         Self { owner: Arc::new(owner), newest: BTreeSet::new(), contexts: Table::default(), standings: [0; Standing::COUNT] }
     }
 
-    pub(super) fn insert(&mut self, head: &Head) {
+    pub(super) fn insert(&mut self, head: &TaskFacts) {
         let position = Reverse((head.updated, head.id.clone()));
         match self.contexts.entry(head.context.as_str()) {
             (_, Entry::Occupied(mut known)) => known.get_mut().1.1.insert(position.clone()),
@@ -61,7 +61,7 @@ impl Index {
         self.standings[head.standing().index()] += 1;
     }
 
-    pub(super) fn remove(&mut self, head: &Head) {
+    pub(super) fn remove(&mut self, head: &TaskFacts) {
         let position = Reverse((head.updated, head.id.clone()));
         self.newest.remove(&position);
         let context = head.context.as_str();

@@ -15,7 +15,7 @@ use super::{
     tally::Tally,
     value::{BEARER, SEQ_BITS, SUBJECT, count, limit, log_key, nanos, owner as owner_of, seq, standing, timestamp, unreadable},
 };
-use crate::store::{Due, Filter, Head, KeyAnswer, KeyRecord, Lease, Owner, Result, Row, Standing, Stored};
+use crate::store::{Due, Filter, KeyAnswer, KeyRecord, Lease, Owner, Result, Row, Standing, Stored, TaskFacts};
 
 /// Few, so that a slow read holds up few others.
 const BATCH: usize = 16;
@@ -423,9 +423,9 @@ fn lease(holder: String, row: &rusqlite::Row<'_>, from: usize) -> Result<Lease> 
 }
 
 /// Where the task of a row stands.
-fn head(row: &rusqlite::Row<'_>) -> Result<Head> {
+fn head(row: &rusqlite::Row<'_>) -> Result<TaskFacts> {
     let Standing { state, passed } = standing(row.get(3)?)?;
-    Ok(Head {
+    Ok(TaskFacts {
         id: row.get_ref(1)?.as_str().map_err(unreadable)?.into(),
         context: row.get_ref(2)?.as_str().map_err(unreadable)?.into(),
         state,

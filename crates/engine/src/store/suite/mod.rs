@@ -22,7 +22,7 @@ use std::{pin::Pin, sync::Arc};
 
 use chancery_core::{Bytes, Seq, TaskId, TaskState, Timestamp};
 
-use super::{Commit, Head, Owner, Row, Store, Stored};
+use super::{Commit, Owner, Row, Store, Stored, TaskFacts};
 
 /// Checks every rule, each with a new and empty store from `make`.
 ///
@@ -70,7 +70,7 @@ fn made(id: &str, state: TaskState, updated: Timestamp) -> Commit {
 /// A commit of one event after `expected`.
 fn advanced(id: &str, expected: u64, state: TaskState, updated: Timestamp) -> Commit {
     let seq = Seq::new(expected + 1);
-    let head = Head::new(id, format!("context of {id}"), state, updated, seq);
+    let head = TaskFacts::new(id, format!("context of {id}"), state, updated, seq);
     Commit::new(head, Seq::new(expected), Row::new(seq, seq, payload(id, expected + 1)))
 }
 

@@ -8,7 +8,8 @@ use std::{
 use async_trait::async_trait;
 use chancery_core::{Bytes, PushConfigId, Seq, TaskId, Timestamp};
 use chancery_engine::store::{
-    Commit, Delivery, Due, Error, Filter, Grantee, Head, KeyRecord, Lease, Listing, Owner, Result, Row, Settled, Standing, Store, Stored,
+    Commit, Delivery, Due, Error, Filter, Grantee, KeyRecord, Lease, Listing, Owner, Result, Row, Settled, Standing, Store, Stored,
+    TaskFacts,
 };
 
 #[derive(Default)]
@@ -26,7 +27,7 @@ struct Lists {
 
 struct Kept {
     owner: Owner,
-    head: Head,
+    head: TaskFacts,
     rows: Vec<Row>,
     snapshot: Option<(Seq, Bytes)>,
     lease: Option<Lease>,
@@ -133,7 +134,7 @@ impl Store for Plain {
         let lists = self.lists();
         let state = filter.state.map(Standing::from);
         let wanted = state.as_ref().map_or(filter.among.as_slice(), std::slice::from_ref);
-        let fits = |head: &Head| {
+        let fits = |head: &TaskFacts| {
             filter.context.as_ref().is_none_or(|context| head.context == *context)
                 && filter.updated_from.is_none_or(|from| head.updated >= from)
                 && (wanted.is_empty() || wanted.contains(&head.standing()))

@@ -17,7 +17,7 @@ use std::{
 use chancery_check::{Finding, Level, Report, Selection, Status};
 use chancery_core::sync::Mutex;
 
-pub(super) use self::trial::Desk;
+pub(super) use self::trial::Sandbox;
 use self::{
     official::Outcome,
     table::{ROWS, Row},
@@ -45,10 +45,10 @@ pub(super) fn listed() -> Vec<Finding> {
 /// being checked then is not measured either. An agent that is named takes the place of the demo.
 pub(super) fn run(progress: &Progress<'_>, selection: &Selection, stop: &Arc<AtomicBool>, agent: Option<&str>) -> Result<Found, Trouble> {
     let begun = Instant::now();
-    let desk = Desk::open(stop)?;
-    let desk = match agent {
-        Some(agent) => desk.replace(agent)?,
-        None => desk,
+    let sandbox = Sandbox::open(stop)?;
+    let sandbox = match agent {
+        Some(agent) => sandbox.replace(agent)?,
+        None => sandbox,
     };
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let total = ROWS.iter().filter(|row| selection.takes(row.id)).count();
@@ -63,7 +63,7 @@ pub(super) fn run(progress: &Progress<'_>, selection: &Selection, stop: &Arc<Ato
                     let outcome = match (selection.takes(row.id), stopped()) {
                         (false, _) => not_measured("it was not asked for"),
                         (true, true) => not_measured(STOPPED),
-                        (true, false) => one(&desk, row.id, &codes, row.check),
+                        (true, false) => one(&sandbox, row.id, &codes, row.check),
                     };
                     // What is ended from outside says nothing about the program.
                     let outcome =
@@ -79,7 +79,7 @@ pub(super) fn run(progress: &Progress<'_>, selection: &Selection, stop: &Arc<Ato
     });
     let default = |default: (&'static str, &'static str, &'static [&'static str])| match stopped() {
         true => (default.0, not_measured(STOPPED)),
-        false => (default.0, one(&desk, &format!("default-{}", default.0), &codes, |trial| check::default(trial, default))),
+        false => (default.0, one(&sandbox, &format!("default-{}", default.0), &codes, |trial| check::default(trial, default))),
     };
     let defaults: Vec<_> = check::DEFAULTS.into_iter().map(default).collect();
     let outcomes = outcomes.into_inner();
@@ -101,8 +101,8 @@ fn position(row: &Row) -> usize {
 }
 
 /// Runs one check in a home of its own.
-fn one(desk: &Desk, name: &str, codes: &Mutex<BTreeSet<(String, i32)>>, check: impl FnOnce(&trial::Trial<'_>) -> Checked) -> Outcome {
-    let trial = match desk.trial(name) {
+fn one(sandbox: &Sandbox, name: &str, codes: &Mutex<BTreeSet<(String, i32)>>, check: impl FnOnce(&trial::Trial<'_>) -> Checked) -> Outcome {
+    let trial = match sandbox.trial(name) {
         Ok(trial) => trial,
         Err(trouble) => return Outcome { status: "not_measured", note: trouble.message, evidence: Vec::new() },
     };

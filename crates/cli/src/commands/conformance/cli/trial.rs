@@ -58,7 +58,7 @@ const CHANGES: [(&str, Change); 3] = [
 ];
 
 /// The server and the folder of a run; both are gone with it.
-pub(in super::super) struct Desk {
+pub(in super::super) struct Sandbox {
     server: Child,
     port: u16,
     /// The demo behind mutual TLS, and the folder of its certificates.
@@ -71,7 +71,7 @@ pub(in super::super) struct Desk {
     stop: Arc<AtomicBool>,
 }
 
-impl Desk {
+impl Sandbox {
     /// Starts a demo server on a free port, with its data in a folder of its own.
     pub(in super::super) fn open(stop: &Arc<AtomicBool>) -> Result<Self, Trouble> {
         let failed = |what: &str, error: &dyn std::fmt::Display| Trouble::internal(format!("{what}: {error}"));
@@ -81,7 +81,7 @@ impl Desk {
         let mut command = quiet(&program, &root.join("server"));
         command.args(["demo-server", "--port", "0", "-o", "json", "--log-level", "error", "--data"]).arg(root.join("server/data"));
         let server = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-        let mut desk = Self {
+        let mut sandbox = Self {
             server: server.map_err(|error| failed("the demo server cannot be started", &error))?,
             port: 0,
             mutual: (String::new(), PathBuf::new()),
@@ -91,15 +91,15 @@ impl Desk {
             stop: stop.clone(),
         };
         let mut line = String::new();
-        if let Some(out) = desk.server.stdout.take() {
+        if let Some(out) = sandbox.server.stdout.take() {
             BufReader::new(out).read_line(&mut line).map_err(|error| failed("the demo server says nothing", &error))?;
         }
         let ready: Value = serde_json::from_str(&line).map_err(|error| failed("the demo server is not ready", &error))?;
         let port = ready["listen"].as_str().and_then(|listen| listen.rsplit_once(':')).and_then(|(_, port)| port.parse().ok());
-        desk.port = port.ok_or_else(|| Trouble::internal(format!("the demo server names no port: {line}")))?;
+        sandbox.port = port.ok_or_else(|| Trouble::internal(format!("the demo server names no port: {line}")))?;
         let text = |name: &str| ready[name].as_str().unwrap_or_default().to_owned();
-        desk.mutual = (text("mtls"), text("certificates").into());
-        Ok(desk)
+        sandbox.mutual = (text("mtls"), text("certificates").into());
+        Ok(sandbox)
     }
 
     /// Lets another agent take the place of the demo's first. It is one that does what the demo does: what only the card says of a
@@ -128,11 +128,11 @@ impl Desk {
     pub(super) fn trial(&self, name: &str) -> Result<Trial<'_>, Trouble> {
         let home = self.root.join(name);
         std::fs::create_dir_all(home.join("work")).map_err(|error| Trouble::internal(format!("no folder can be made: {error}")))?;
-        Ok(Trial { desk: self, home, ran: RefCell::default(), codes: RefCell::default() })
+        Ok(Trial { sandbox: self, home, ran: RefCell::default(), codes: RefCell::default() })
     }
 }
 
-impl Drop for Desk {
+impl Drop for Sandbox {
     fn drop(&mut self) {
         // Whatever cannot be ended or removed any more is gone already.
         drop(self.server.kill());
@@ -190,7 +190,7 @@ impl Ran {
 
 /// One check under way.
 pub(super) struct Trial<'a> {
-    desk: &'a Desk,
+    sandbox: &'a Sandbox,
     home: PathBuf,
     ran: RefCell<Vec<String>>,
     codes: RefCell<BTreeSet<(String, i32)>>,
@@ -200,21 +200,23 @@ impl Trial<'_> {
     /// The address of one of the demo's cards: `""`, `"/nostream"`, ….
     pub(super) fn at(&self, variant: &str) -> String {
         let name = variant.trim_start_matches('/');
-        match &self.desk.instead {
+        match &self.sandbox.instead {
             Some(agent) if name.is_empty() => agent.clone(),
-            Some(_) if CHANGES.iter().any(|change| change.0 == name) => self.desk.root.join(format!("{name}.json")).display().to_string(),
+            Some(_) if CHANGES.iter().any(|change| change.0 == name) => {
+                self.sandbox.root.join(format!("{name}.json")).display().to_string()
+            }
             _ => format!("{}{variant}", self.demo()),
         }
     }
 
     /// The address of the demo itself, which has a catalog.
     pub(super) fn demo(&self) -> String {
-        format!("localhost:{}", self.desk.port)
+        format!("localhost:{}", self.sandbox.port)
     }
 
     /// The address of the demo behind mutual TLS, and the folder of the certificates for it.
     pub(super) fn mutual(&self) -> (&str, &Path) {
-        (&self.desk.mutual.0, &self.desk.mutual.1)
+        (&self.sandbox.mutual.0, &self.sandbox.mutual.1)
     }
 
     /// A file in the folder that commands run in.
@@ -247,7 +249,7 @@ impl Trial<'_> {
 
     /// A command that is ready to be run.
     pub(super) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = quiet(&self.desk.program, &self.home);
+        let mut command = quiet(&self.sandbox.program, &self.home);
         command.args(arguments).env("A2ACLI_AGENT_CARD", self.at("")).current_dir(self.home.join("work"));
         command
     }
@@ -310,7 +312,7 @@ impl Trial<'_> {
         let status = loop {
             match child.try_wait() {
                 Ok(Some(status)) => break status,
-                Ok(None) if begun.elapsed() < PATIENCE && !self.desk.stop.load(Ordering::Relaxed) => {
+                Ok(None) if begun.elapsed() < PATIENCE && !self.sandbox.stop.load(Ordering::Relaxed) => {
                     std::thread::sleep(Duration::from_millis(2))
                 }
                 _ => {
