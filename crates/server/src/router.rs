@@ -91,6 +91,7 @@ pub(crate) struct Inner {
     pub(crate) hosts: Arc<Hosts>,
     /// Whether requests of HTTP/1.1 must name their host.
     demands_host: bool,
+    #[cfg(feature = "grpc")]
     /// The path of the agent that requests are for which cannot name one: empty, or `/` and a name.
     pub(crate) unnamed: String,
     /// Held while agents or their signer change.

@@ -247,6 +247,7 @@ impl Builder {
             documents: RwLock::new(well_known.documents(&hosts, &[])),
             hosts,
             demands_host: self.demands_host,
+            #[cfg(feature = "grpc")]
             unnamed,
             well_known,
             #[cfg(feature = "grpc")]
